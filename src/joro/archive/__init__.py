@@ -1,0 +1,1 @@
+"""How is every version kept and found again? WARC and CDXJ, append-only, the truth."""

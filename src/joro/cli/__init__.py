@@ -1,0 +1,1 @@
+"""Subcommands: parse arguments, call a program, print."""

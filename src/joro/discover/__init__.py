@@ -1,0 +1,1 @@
+"""Which pages should we know of? Seeds, sitemaps, feeds, front pages."""

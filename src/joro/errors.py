@@ -1,0 +1,61 @@
+"""What did the operator, or we, do wrong?
+
+Whatever the *web* does is a value (`model.Outcome`), never an exception. What is raised:
+
+    JoroError                   every message names the thing, the value and the remedy
+    ├── UsageError              the command line asks for something that cannot be (exit code 2)
+    │   ├── BadUrl              a URL we cannot collect
+    │   └── BadSeeds            a seed file with lines that are not URLs
+    ├── ConfigError             joro.toml is unreadable, or a key or value in it is wrong
+    ├── CollectionError         the directory is not a collection, or another process works in it
+    ├── ArchiveError            a WARC or CDXJ file is not what it should be
+    ├── DiskFull                no room left; what was committed before is whole
+    └── PortInUse               an address we should serve on is taken
+"""
+
+from __future__ import annotations
+
+
+class JoroError(Exception):
+    """An error whose text is meant for the person at the keyboard, one line, with the remedy."""
+
+    exit_code = 1
+
+    def __init__(self, problem: str, *, remedy: str) -> None:
+        super().__init__(f"{problem}; {remedy}")
+        self.problem = problem
+        self.remedy = remedy
+
+
+class UsageError(JoroError):
+    """The command line asks for something that cannot be."""
+
+    exit_code = 2
+
+
+class BadUrl(UsageError):
+    """A URL we cannot collect."""
+
+
+class BadSeeds(UsageError):
+    """A seed file with lines that are not URLs."""
+
+
+class ConfigError(JoroError):
+    """`joro.toml` is unreadable, or a key or value in it is wrong."""
+
+
+class CollectionError(JoroError):
+    """The directory is not a collection, or another process works in it."""
+
+
+class ArchiveError(JoroError):
+    """A WARC or CDXJ file is not what it should be."""
+
+
+class DiskFull(JoroError):
+    """No room left on the disk; everything committed before is whole."""
+
+
+class PortInUse(JoroError):
+    """An address we should serve on is taken."""

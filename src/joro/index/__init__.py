@@ -1,0 +1,1 @@
+"""Which documents answer a query? Terms, segments, queries."""

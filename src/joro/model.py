@@ -1,0 +1,131 @@
+"""Which words do the stages speak with each other?
+
+Out:   the vocabulary as small dataclasses; one word per thing, one thing per word.
+Never: imports anything of ours, or does anything.
+
+A page is named by its *canonical URL* (a str, see `url.py`), a server by its *server key*: the
+canonical URL's scheme, host and port, e.g. `http://www.example.jp:8080`, default port left out.
+A canonical URL therefore always starts with its server key followed by `/`.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+
+class Outcome(enum.Enum):
+    """What became of one visit. The web's failures are observations, never exceptions."""
+
+    OK = "ok"  # 2xx
+    NOT_MODIFIED = "not modified"  # 304
+    REDIRECT = "redirect"  # 3xx with a Location
+    GONE = "gone"  # 404, 410
+    CLIENT_ERROR = "client error"  # other 4xx
+    SERVER_ERROR = "server error"  # 5xx
+    THROTTLED = "throttled"  # 429, 503
+    MALFORMED = "malformed"  # bytes that are not HTTP, or an impossible status
+    TIMEOUT = "timeout"
+    UNREACHABLE = "unreachable"  # refused, reset, cut off before the headers were complete
+    NO_ADDRESS = "no address"  # the name does not resolve
+    FORBIDDEN_ADDRESS = "forbidden address"  # the name resolves to where we must not go
+    DISALLOWED = "disallowed"  # robots.txt says no; nothing was sent
+
+
+#: Outcomes that come with a response worth archiving.
+ANSWERED = frozenset(
+    {
+        Outcome.OK,
+        Outcome.NOT_MODIFIED,
+        Outcome.REDIRECT,
+        Outcome.GONE,
+        Outcome.CLIENT_ERROR,
+        Outcome.SERVER_ERROR,
+        Outcome.THROTTLED,
+    }
+)
+
+#: Outcomes that may be different next time: try again later, never conclude that the page is gone.
+PASSING = frozenset(
+    {Outcome.SERVER_ERROR, Outcome.THROTTLED, Outcome.TIMEOUT, Outcome.UNREACHABLE, Outcome.NO_ADDRESS}
+)
+
+
+class Truncated(enum.Enum):
+    """Why a body is shorter than what the server meant to send (values as WARC-Truncated wants them)."""
+
+    LENGTH = "length"  # longer than our limit
+    TIME = "time"  # slower than our limit
+    DISCONNECT = "disconnect"  # the server hung up early
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One URL we know, visited or not."""
+
+    url: str
+    hops: int = 0  # links followed from the nearest seed
+    server: str = ""  # server key
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A URL found in a page, already joined to the page's base and canonical."""
+
+    url: str
+    anchor: str = ""
+    rel: str = ""  # the rel attribute, lower case, as written
+    kind: str = "a"  # a, area, frame, link, refresh, redirect, canonical
+
+
+@dataclass(slots=True)
+class Response:
+    """What the server sent, exactly: header block and body byte for byte."""
+
+    status: int
+    head: bytes  # status line and header fields, up to and including the empty line
+    body: bytes  # as received: content and transfer encoding untouched
+    headers: dict[str, str] = field(default_factory=dict)  # lower-case names; repeated ones joined by ", "
+    truncated: Truncated | None = None
+    chunked: bool = False  # body still carries chunk frames; `archive`d so, `payload` takes them off
+
+
+@dataclass(slots=True)
+class Visit:
+    """One attempt at one page; always has an outcome, has a response when the server gave one."""
+
+    page: Page
+    time: float  # when the request left, seconds since 1970
+    outcome: Outcome
+    request: bytes = b""  # request line and header fields as sent
+    response: Response | None = None
+    address: str = ""  # IP address we connected to
+    elapsed_s: float = 0.0
+    detail: str = ""  # for people: what libcurl or the guard said
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """Where the archived bytes of a visit lie."""
+
+    url: str
+    time: float
+    status: int
+    mime: str
+    digest: str  # of the payload, "sha1:BASE32"
+    warc: str  # file name inside archive/
+    offset: int
+    length: int  # compressed bytes of the record
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The readable form of a capture."""
+
+    url: str
+    title: str
+    text: str  # visible text, one block per line
+    charset: str
+    language: str  # BCP 47, "" when unknown
+    links: tuple[Link, ...] = ()
+    directives: frozenset[str] = frozenset()  # meta robots and X-Robots-Tag, lower case: noindex, nofollow …

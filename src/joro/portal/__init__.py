@@ -1,0 +1,1 @@
+"""Where people search, read and steer the collection: pages and API."""

@@ -1,0 +1,1 @@
+"""Where do things live? One small interface per engine."""
