@@ -64,9 +64,13 @@ class Fetch:
 class Politeness:
     """How gently we knock."""
 
-    interval_s: float = setting(20.0, "time between the end of a visit and the next to that server", least=0.0)
+    interval_s: float = setting(
+        20.0, "time between the end of a visit and the next to that server", least=0.0
+    )
     robots_txt: bool = setting(True, "obey robots.txt; switch off only for servers that are yours")
-    robots_age_s: float = setting(21_600.0, "robots.txt is read again after this time", least=1.0, most=86_400.0)
+    robots_age_s: float = setting(
+        21_600.0, "robots.txt is read again after this time", least=1.0, most=86_400.0
+    )
     crawl_delay_limit_s: float = setting(300.0, "a longer Crawl-delay is taken as this one", least=0.0)
     retry_limit: int = setting(2, "further tries after a passing failure, each a doubled wait apart", least=0)
     retry_wait_s: float = setting(60.0, "first wait after a passing failure", least=0.0)
@@ -78,7 +82,9 @@ class Scope:
 
     hops: int = setting(15, "links to follow from a seed", least=0, most=255)
     pages_per_server: int = setting(10_000, "upper limit of pages collected from one server", least=1)
-    domains: tuple[str, ...] = setting((), "stay inside these domains and their subdomains; none = everywhere")
+    domains: tuple[str, ...] = setting(
+        (), "stay inside these domains and their subdomains; none = everywhere"
+    )
     url_limit_chars: int = setting(2_000, "longer URLs are left alone", least=20)
 
 
@@ -115,7 +121,9 @@ def load(path: Path) -> Config:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read ({error})", remedy="check its permissions and encoding (UTF-8)") from None
+        raise ConfigError(
+            f"{path} cannot be read ({error})", remedy="check its permissions and encoding (UTF-8)"
+        ) from None
     return parse(text, source=str(path))
 
 
@@ -138,7 +146,9 @@ def _section(kind: type, table: dict[str, Any], source: str, path: str) -> Any:
             raise ConfigError(f"{source}: unknown key {where} = {value!r}", remedy=_suggestion(key, known))
         if dataclasses.is_dataclass(hints[key]):
             if not isinstance(value, dict):
-                raise ConfigError(f"{source}: {where} = {value!r} is not a table", remedy=f"write it as [{where}]")
+                raise ConfigError(
+                    f"{source}: {where} = {value!r} is not a table", remedy=f"write it as [{where}]"
+                )
             values[key] = _section(typing.cast(type, hints[key]), value, source, where)
         else:
             values[key] = _value(hints[key], value, known[key], f"{source}: {where}")

@@ -1,1 +1,93 @@
-"""Subcommands: parse arguments, call a program, print."""
+"""What can be typed? Finds the subcommand, runs it, and turns every mistake into one clear line.
+
+Subcommands are imported only when called, so that `joro --help` costs milliseconds; their one-line
+summaries therefore stand here.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import sys
+from typing import NoReturn
+
+import click
+
+from joro import __version__
+from joro.errors import JoroError
+
+#: name → (module of this folder, summary), in the order a newcomer would use them.
+COMMANDS = {
+    "init": ("init", "Make a new collection."),
+    "run": ("run", "Collect, index and serve: everything together."),
+    "crawl": ("crawl", "Collect pages, starting at the seeds given."),
+    "index": ("index", "Make collected pages searchable."),
+    "search": ("search", "Search the collected pages."),
+    "stats": ("stats", "Show what the collection holds."),
+    "portal": ("portal", "Serve the search page."),
+    "archive": ("archive", "Look after the archived captures."),
+    "testweb": ("testweb", "Serve a synthetic internet on loopback."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its subcommands by name and imports only the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"joro.cli.{COMMANDS[cmd_name][0]}")
+        command = getattr(module, cmd_name.replace("-", "_"))
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, prog_name="joro")
+def joro() -> None:
+    """Collect the web, keep it fresh, archive every version, search it.
+
+    \b
+    joro init my-web                        make a collection
+    joro crawl -C my-web https://example.org/
+    joro search -C my-web "a word"
+    joro run -C my-web https://example.org/    all of it, with the portal
+    """
+
+
+def main() -> None:
+    """Run the command line; a mistake is one line on stderr and an exit code, never a traceback."""
+    try:
+        joro.main(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except click.ClickException as mistake:
+        mistake.show()
+        sys.exit(mistake.exit_code)
+    except JoroError as error:
+        _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()  # `joro search … | head`: whoever read us has seen enough
+        sys.exit(0)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EDQUOT):
+            raise
+        _fail(f"{error.filename or 'the disk'}: {error.strerror}; make room or check the permissions", 1)
+
+
+def _fail(message: str, exit_code: int) -> NoReturn:
+    click.echo(f"joro: {message}", err=True)
+    sys.exit(exit_code)

@@ -1,0 +1,96 @@
+"""Which files make up a collection, and who may write to them?
+
+In:    a directory.
+Out:   the paths of its parts, its settings, and a lock that only one robot (or indexer) holds.
+Never: creates anything inside a directory that is not a collection, except `create`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from joro import config
+from joro.config import Config
+from joro.errors import CollectionError
+
+PARTS = ("frontier", "archive", "tables", "documents", "index", "logs")
+
+
+@dataclass(frozen=True)
+class Collection:
+    """One directory that holds everything: settings, frontier, archive, tables, documents, index, logs."""
+
+    path: Path
+    config: Config
+
+    @classmethod
+    def open(cls, path: Path) -> Collection:
+        """The collection in `path`; says how to make one when there is none."""
+        if not (path / config.FILE_NAME).exists():
+            raise CollectionError(
+                f"{path} is not a collection (no {config.FILE_NAME})", remedy=f"run: joro init {path}"
+            )
+        return cls(path, config.load(path / config.FILE_NAME))
+
+    @classmethod
+    def create(cls, path: Path, settings: Config) -> Collection:
+        """A new, empty collection; the settings file comes last, so a half-made one is no collection."""
+        if (path / config.FILE_NAME).exists():
+            raise CollectionError(
+                f"{path} is already a collection", remedy="choose another directory, or use it as it is"
+            )
+        try:
+            for part in PARTS:
+                (path / part).mkdir(parents=True, exist_ok=True)
+            draft = path / f"{config.FILE_NAME}.new"
+            draft.write_text(config.render(settings), encoding="utf-8")
+            draft.rename(path / config.FILE_NAME)
+        except (NotADirectoryError, FileExistsError):
+            raise CollectionError(f"{path} is a file", remedy="choose another directory") from None
+        return cls.open(path)
+
+    def part(self, name: str) -> Path:
+        """The directory of one part, made when missing."""
+        assert name in PARTS, name
+        directory = self.path / name
+        directory.mkdir(exist_ok=True)
+        return directory
+
+    @property
+    def archive(self) -> Path:
+        return self.part("archive")
+
+    @property
+    def frontier(self) -> Path:
+        return self.part("frontier")
+
+    @property
+    def index(self) -> Path:
+        return self.part("index")
+
+    @property
+    def logs(self) -> Path:
+        return self.part("logs")
+
+    @contextmanager
+    def lock(self, work: str) -> Iterator[None]:
+        """Hold the collection for one kind of work ("robot", "indexer"); the kernel frees it if we die."""
+        file = os.open(self.path / f"{work}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise CollectionError(
+                    f"another {work} (process {os.pread(file, 32, 0).decode().strip() or 'unknown'}) works in {self.path}",
+                    remedy="wait for it or stop it",
+                ) from None
+            os.ftruncate(file, 0)
+            os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+            yield
+        finally:
+            os.close(file)
