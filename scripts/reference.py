@@ -30,8 +30,8 @@ def configuration() -> str:
         NOTE,
         "",
         "`joro init` writes a file with every setting as a comment. An unknown key, or a value of the wrong",
-        "type or out of range, is an error that names the key and the remedy. Names end in their unit: `_s` is",
-        "seconds.",
+        "type or out of range, is an error that names the key and the remedy. Names end in their unit:",
+        "`_s` is seconds.",
     ]
     for section in dataclasses.fields(Config):
         table = getattr(Config(), section.name)
