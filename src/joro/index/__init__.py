@@ -1,1 +1,1 @@
-"""Which documents answer a query? Terms, segments, queries."""
+"""Which documents answer a query? Terms, segments, queries, snippets."""
