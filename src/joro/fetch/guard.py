@@ -1,0 +1,84 @@
+"""May we connect to this address?
+
+In:    the address a name resolved to, at the moment of connecting.
+Out:   the reason for a refusal, or None.
+Never: trusts a name: only the address that is really connected to counts, so neither a redirect
+       nor a second DNS answer can lead us inside.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+
+from joro.errors import ConfigError
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+#: Special by RFC 6890 and its successors but called "global" by some Python versions.
+_ALSO_SPECIAL: tuple[Network, ...] = (
+    ipaddress.ip_network("192.0.0.0/24"),  # IETF protocol assignments, RFC 6890
+    ipaddress.ip_network("100.64.0.0/10"),  # carrier-grade NAT, RFC 6598
+    ipaddress.ip_network("192.88.99.0/24"),  # 6to4 relay anycast, RFC 7526
+    ipaddress.ip_network("fec0::/10"),  # site-local, RFC 3879
+    ipaddress.ip_network("2001::/23"),  # IETF protocol assignments (Teredo among them), RFC 2928
+)
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+class Guard:
+    """Lets public addresses pass, and those networks the operator opened."""
+
+    def __init__(self, allow: Iterable[str] = ()) -> None:
+        self._allow = [_network(each) for each in allow]
+        self._verdicts: dict[str, str | None] = {}
+
+    def refusal(self, text: str) -> str | None:
+        """Why `text` (an IP address) must not be visited, or None if it may."""
+        try:
+            return self._verdicts[text]
+        except KeyError:
+            pass
+        if len(self._verdicts) > 100_000:
+            self._verdicts.clear()
+        verdict = self._verdicts[text] = self._judge(text)
+        return verdict
+
+    def _judge(self, text: str) -> str | None:
+        address = ipaddress.ip_address(text.partition("%")[0])
+        readings = _readings(address)
+        if any(each.version == net.version and each in net for each in readings for net in self._allow):
+            return None
+        if any(_is_special(each) for each in readings):
+            return f"{text} is a private or special address"
+        return None
+
+
+def _network(text: str) -> Network:
+    try:
+        return ipaddress.ip_network(text, strict=False)
+    except ValueError as error:
+        raise ConfigError(
+            f"fetch.allow_addresses: {text!r} is not a network ({error})",
+            remedy='write it like "127.0.0.0/8"',
+        ) from None
+
+
+def _readings(address: Address) -> list[Address]:
+    """All addresses this one may lead to: an IPv6 address can carry an IPv4 one (mapped, 6to4, NAT64)."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return [address]
+    if address.ipv4_mapped is not None:
+        return [address.ipv4_mapped]  # the kernel connects to the IPv4 address itself
+    if address.sixtofour is not None:
+        return [address, address.sixtofour]
+    if address in _NAT64 or int(address) >> 32 == 0:
+        return [address, ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)]
+    return [address]
+
+
+def _is_special(address: Address) -> bool:
+    if not address.is_global or address.is_multicast or address.is_reserved:
+        return True
+    return any(address.version == net.version and address in net for net in _ALSO_SPECIAL)

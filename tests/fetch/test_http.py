@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import pytest
+import uvloop
+
+from joro.fetch.http import Client, Exchange, Limits
+from joro.model import Outcome, Truncated
+from tests.web.scripted import Answer, Scripted, scripted
+
+T = TypeVar("T")
+LIMITS = Limits(timeout_s=2.0, connect_timeout_s=1.0, body_bytes=100_000, head_bytes=10_000)
+HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: 1\r\nx-a: 2\r\n\r\nhello"
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    return uvloop.run(coroutine)
+
+
+async def get(web: Scripted, path: str = "/", limits: Limits = LIMITS) -> Exchange:
+    client = Client(user_agent="joro/test", limits=limits, connections=10)
+    try:
+        return await client.get(f"http://a.example{path}", address="127.0.0.1", port=web.port)
+    finally:
+        await client.close()
+
+
+async def answered(answer: Answer, *, close: bool = False, limits: Limits = LIMITS) -> Exchange:
+    async with scripted(answer, close=close) as web:
+        return await get(web, limits=limits)
+
+
+def test_head_and_body_are_kept_byte_for_byte() -> None:
+    response = run(answered(HELLO)).response
+    assert response is not None
+    assert response.head + response.body == HELLO
+    assert (response.status, response.headers["x-a"], response.truncated) == (200, "1, 2", None)
+
+
+def test_the_request_we_archive_is_the_request_the_server_received() -> None:
+    async def scenario() -> tuple[bytes, bytes]:
+        async with scripted(HELLO) as web:
+            exchange = await get(web, "/a%20b?c=d")
+            return exchange.request, web.requests[0]
+
+    ours, theirs = run(scenario())
+    assert ours == theirs
+    assert theirs.startswith(b"GET /a%20b?c=d HTTP/1.1\r\nHost: a.example\r\n")
+
+
+def test_consecutive_requests_share_a_connection() -> None:
+    async def scenario() -> int:
+        async with scripted(HELLO) as web:
+            client = Client(user_agent="x", limits=LIMITS, connections=10)
+            for _ in range(5):
+                await client.get("http://a.example/", address="127.0.0.1", port=web.port)
+            await client.close()
+            return web.connections
+
+    assert run(scenario()) == 1
+
+
+def test_two_names_on_one_address_never_share_a_connection() -> None:
+    async def scenario() -> int:
+        async with scripted(HELLO) as web:
+            client = Client(user_agent="x", limits=LIMITS, connections=10)
+            for host in ("a.example", "b.example"):
+                await client.get(f"http://{host}/", address="127.0.0.1", port=web.port)
+            await client.close()
+            return web.connections
+
+    assert run(scenario()) == 2
+
+
+def test_chunk_frames_and_content_coding_stay_on() -> None:
+    body = b"5;x=y\r\nhello\r\n0\r\n\r\n"
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n"
+    response = run(answered(head + body)).response
+    assert response is not None
+    assert (response.body, response.chunked) == (body, True)
+
+
+def test_an_interim_response_does_not_count() -> None:
+    response = run(answered(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + HELLO)).response
+    assert response is not None
+    assert (response.status, response.head + response.body) == (200, HELLO)
+
+
+def test_a_body_over_the_limit_is_cut_exactly_there() -> None:
+    endless = b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 300_000
+    response = run(answered(endless, close=True)).response
+    assert response is not None
+    assert (len(response.body), response.truncated) == (100_000, Truncated.LENGTH)
+
+
+def test_a_body_shorter_than_promised_is_marked() -> None:
+    response = run(answered(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello", close=True)).response
+    assert response is not None
+    assert (response.body, response.truncated) == (b"hello", Truncated.DISCONNECT)
+
+
+def test_a_body_that_never_ends_in_time_is_kept_up_to_then() -> None:
+    async def dribble(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nabc")
+
+    limits = Limits(timeout_s=0.3, connect_timeout_s=1.0, body_bytes=100_000, head_bytes=10_000)
+    response = run(answered(dribble, limits=limits)).response
+    assert response is not None
+    assert (response.body, response.truncated) == (b"abc", Truncated.TIME)
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (b"SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n", Outcome.MALFORMED),
+        (b"HTTP/1.1 OK fine\r\n\r\n", Outcome.MALFORMED),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 20_000 + b"\r\n\r\n", Outcome.MALFORMED),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 100_000 + b"\r\n", Outcome.MALFORMED),
+        (b"HTTP/1.1 200 OK\r\nContent-Le", Outcome.UNREACHABLE),
+        (b"", Outcome.UNREACHABLE),
+    ],
+)
+def test_what_is_not_http_is_an_outcome(answer: bytes, outcome: Outcome) -> None:
+    assert run(answered(answer, close=True)).outcome is outcome
+
+
+def test_silence_is_a_timeout() -> None:
+    async def silent(_writer: asyncio.StreamWriter) -> None:
+        return
+
+    limits = Limits(timeout_s=0.3, connect_timeout_s=0.2, body_bytes=1000, head_bytes=1000)
+    assert run(answered(silent, limits=limits)).outcome is Outcome.TIMEOUT
+
+
+def test_a_closed_port_is_unreachable() -> None:
+    async def scenario() -> Exchange:
+        async with scripted(HELLO) as web:
+            pass
+        return await get(web)
+
+    assert run(scenario()).outcome is Outcome.UNREACHABLE
+
+
+def test_a_cancelled_request_leaves_the_client_usable() -> None:
+    async def silent(_writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(10)
+
+    async def scenario() -> int:
+        async with scripted(silent, HELLO) as web:
+            client = Client(user_agent="x", limits=LIMITS, connections=10)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.1):
+                    await client.get("http://a.example/", address="127.0.0.1", port=web.port)
+            exchange = await client.get("http://a.example/", address="127.0.0.1", port=web.port)
+            await client.close()
+            return exchange.response.status if exchange.response else 0
+
+    assert run(scenario()) == 200

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from joro.errors import CollectionError
+from joro.model import Outcome, Page, Response, Visit
+from joro.store.frontier import QUEUE_LIMIT, Frontier, RobotsRecord
+
+SERVER = "http://a.example"
+MANY = 10**9
+
+
+def urls(count: int, server: str = SERVER) -> list[str]:
+    return [f"{server}/{number}" for number in range(count)]
+
+
+def visited(page: Page, outcome: Outcome = Outcome.OK) -> Visit:
+    return Visit(page, 7.0, outcome, response=Response(200, b"", b"12345"))
+
+
+def take_all(frontier: Frontier, server: str = SERVER) -> list[str]:
+    pages = []
+    while (page := frontier.take(server)) is not None:
+        pages.append(page.url)
+    return pages
+
+
+def test_a_url_is_registered_once(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    assert frontier.add([f"{SERVER}/", f"{SERVER}/"], 0, per_server=MANY) == [SERVER]
+    assert frontier.add([f"{SERVER}/"], 3, per_server=MANY) == []
+    assert frontier.counts.found == 1
+
+
+def test_pages_near_the_seed_come_first(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    frontier.add([f"{SERVER}/far"], 2, per_server=MANY)
+    frontier.add([f"{SERVER}/near"], 1, per_server=MANY)
+    assert frontier.take(SERVER) == Page(f"{SERVER}/near", 1, SERVER)
+
+
+def test_what_was_committed_survives_and_the_rest_does_not(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    frontier.add([f"{SERVER}/kept"], 0, per_server=MANY)
+    frontier.commit(("a.warc.gz", 17))
+    frontier.add([f"{SERVER}/lost"], 0, per_server=MANY)
+    frontier.close()
+    again = Frontier(tmp_path)
+    assert (take_all(again), again.position, again.counts.found) == ([f"{SERVER}/kept"], ("a.warc.gz", 17), 1)
+
+
+def test_a_page_taken_but_not_done_waits_again_after_a_restart(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    frontier.add(urls(2), 0, per_server=MANY)
+    first = frontier.take(SERVER)
+    second = frontier.take(SERVER)
+    assert first is not None
+    assert second is not None
+    frontier.done(visited(first))
+    frontier.commit(None)
+    frontier.close()
+    assert take_all(Frontier(tmp_path)) == [second.url]
+
+
+def test_a_visited_page_is_known_for_ever(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    frontier.add(urls(1), 0, per_server=MANY)
+    page = frontier.take(SERVER)
+    assert page is not None
+    frontier.done(visited(page))
+    frontier.commit(None)
+    frontier.close()
+    again = Frontier(tmp_path)
+    assert again.add(urls(1), 0, per_server=MANY) == []
+    record = again.visited(page.url)
+    assert record is not None
+    assert (record.outcome, record.status, record.time) == ("ok", 200, 7.0)
+
+
+def test_a_long_queue_comes_out_whole_and_once_while_commits_trim_it(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    expected = urls(QUEUE_LIMIT * 5)
+    frontier.add(expected, 0, per_server=MANY)
+    got = []
+    while (page := frontier.take(SERVER)) is not None:
+        got.append(page.url)
+        frontier.done(visited(page))
+        if len(got) % 7 == 0:
+            frontier.commit(None)
+    assert sorted(got) == sorted(expected)
+
+
+def test_put_back_makes_a_page_wait_again(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    frontier.add(urls(1), 0, per_server=MANY)
+    page = frontier.take(SERVER)
+    assert page is not None
+    assert frontier.take(SERVER) is None
+    frontier.put_back(page)
+    assert frontier.take(SERVER) == page
+
+
+def test_the_quota_of_a_server_holds_exactly_over_a_restart(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    frontier.add(urls(3), 0, per_server=5)
+    frontier.commit(None)
+    frontier.close()
+    again = Frontier(tmp_path)
+    again.add(urls(100), 0, per_server=5)
+    assert len(take_all(again)) == 5
+
+
+def test_take_url_finds_a_page_in_memory_and_on_disk(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    frontier.add(urls(2), 4, per_server=MANY)
+    assert frontier.take_url(f"{SERVER}/0") == Page(f"{SERVER}/0", 4, SERVER)
+    assert frontier.take_url(f"{SERVER}/0") is None
+    frontier.commit(None)
+    frontier.close()
+    again = Frontier(tmp_path)
+    assert again.take_url(f"{SERVER}/1") == Page(f"{SERVER}/1", 4, SERVER)
+    assert take_all(again) == [f"{SERVER}/0"]
+    assert again.take_url(f"{SERVER}/never-heard-of") is None
+
+
+def test_robots_txt_is_remembered(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    frontier.keep_robots(SERVER, RobotsRecord(3.0, 200, b"Disallow: /"))
+    frontier.commit(None)
+    frontier.close()
+    record = Frontier(tmp_path).robots(SERVER)
+    assert record is not None
+    assert (record.time, record.status, record.body) == (3.0, 200, b"Disallow: /")
+
+
+def test_reading_an_empty_collection_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(CollectionError, match="joro crawl"):
+        Frontier(tmp_path, read_only=True)
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["add", "visit", "fail", "commit", "restart"]), st.integers(0, 300)),
+    max_size=40,
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS)
+def test_no_page_is_lost_or_visited_twice(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
+) -> None:
+    directory = tmp_path_factory.mktemp("frontier")
+    frontier = Frontier(directory)
+    known, done = set[str](), list[str]()
+    for step, number in steps:
+        if step == "add":
+            links = urls(number)
+            frontier.add(links, number % 3, per_server=MANY)
+            known |= set(links)
+        elif step == "commit":
+            frontier.commit(None)
+        elif step == "restart":
+            frontier.commit(None)
+            frontier.close()
+            frontier = Frontier(directory)
+        else:
+            for _ in range(number):
+                page = frontier.take(SERVER)
+                if page is None:
+                    break
+                if step == "fail":
+                    frontier.put_back(page)
+                else:
+                    frontier.done(visited(page))
+                    done.append(page.url)
+    rest = take_all(frontier)
+    frontier.close()
+    assert len(done) == len(set(done))
+    assert set(rest) == known - set(done)
+    assert len(rest) == len(set(rest))
