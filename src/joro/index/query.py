@@ -1,0 +1,149 @@
+"""Which pages answer this query, best first?
+
+In:    what a person typed: words (all must be there), "phrases", -not, site:host, lang:ja.
+Out:   a page of results with snippets, and how many there are in all.
+Never: fails because of what was typed; what cannot be understood is taken as words.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import tantivy
+
+from joro.index.segment import Entry, Reader, entry_of
+from joro.index.snippet import Marked, mark, pattern, snippet
+from joro.index.terms import Wanted, legible, wanted
+from joro.url import server_of, try_canonical
+
+#: A word in the title says more about a page than one in its text.
+TITLE_BOOST = 2.0
+#: A longer query is cut: nobody typed it, and each clause costs.
+QUERY_LIMIT_CHARS = 1_000
+CLAUSE_LIMIT = 40
+#: The engine keeps all results up to the last one shown in memory.
+DEPTH_LIMIT = 10_000
+
+#: Quotes, spaces, colon and minus as a Japanese keyboard or a word processor writes them.
+_TYPED = str.maketrans({"“": '"', "”": '"', "„": '"', "＂": '"', "：": ":", "－": "-", "−": "-"})
+_CLAUSE = re.compile(r'(-?)(?:(site|lang):)?(?:"([^"]*)"?|([^\s"]+))', re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One condition on a page."""
+
+    field: str  # "" for words; site, lang
+    text: str
+    excluded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result."""
+
+    url: str
+    title: Marked
+    snippet: Marked
+    time: float
+    language: str
+    charset: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """One page of results."""
+
+    query: str
+    total: int = 0
+    hits: tuple[Hit, ...] = ()
+    offset: int = 0
+    elapsed_s: float = 0.0
+
+
+def parse(query: str) -> list[Clause]:
+    """The conditions in a query, in order."""
+    typed = legible(query[:QUERY_LIMIT_CHARS]).translate(_TYPED)
+    clauses = []
+    for minus, field, quoted, plain in _CLAUSE.findall(typed):
+        text = quoted or plain
+        if field or wanted(text):
+            clauses.append(Clause(field.lower(), text, excluded=bool(minus)))
+    return clauses[:CLAUSE_LIMIT]
+
+
+def search(reader: Reader, query: str, *, offset: int = 0, limit: int = 10) -> Results:
+    """The results from `offset` on, at most `limit`; none at all while there is no index."""
+    began = time.perf_counter()
+    clauses = parse(query)
+    searcher = reader.searcher()
+    if not clauses or searcher is None:
+        return Results(query)
+    offset = max(0, min(offset, DEPTH_LIMIT))
+    found: Any = searcher.search(_compiled(reader.schema, clauses), max(1, limit), offset=offset)
+    patterns = [p for c in clauses if not c.field and not c.excluded and (p := pattern(c.text))]
+    hits = tuple(_hit(entry_of(searcher, where), score, patterns) for score, where in found.hits[:limit])
+    return Results(query, found.count, hits, offset, time.perf_counter() - began)
+
+
+def _hit(entry: Entry, score: float, patterns: list[re.Pattern[str]]) -> Hit:
+    return Hit(
+        url=entry.url,
+        title=mark(entry.title, patterns),
+        snippet=snippet(entry.text, patterns),
+        time=entry.time,
+        language=entry.language,
+        charset=entry.charset,
+        score=score,
+    )
+
+
+def _compiled(schema: tantivy.Schema, clauses: list[Clause]) -> tantivy.Query:
+    parts = [
+        (tantivy.Occur.MustNot if clause.excluded else tantivy.Occur.Must, _condition(schema, clause))
+        for clause in clauses
+    ]
+    if all(clause.excluded for clause in clauses):
+        parts.append((tantivy.Occur.Must, tantivy.Query.all_query()))
+    return tantivy.Query.boolean_query(parts)
+
+
+def _condition(schema: tantivy.Schema, clause: Clause) -> tantivy.Query:
+    if clause.field == "site":
+        return _exactly(schema, "site", _host(clause.text))
+    if clause.field == "lang":
+        return _exactly(schema, "lang", clause.text.lower())
+    sought = wanted(clause.text)
+    assert sought is not None
+    in_title = tantivy.Query.boost_query(_sequence(schema, "title", sought), TITLE_BOOST)
+    in_body = _sequence(schema, "body", sought)
+    return tantivy.Query.boolean_query([(tantivy.Occur.Should, in_title), (tantivy.Occur.Should, in_body)])
+
+
+def _exactly(schema: tantivy.Schema, field: str, key: str) -> tantivy.Query:
+    """Pages with this key; it filters and leaves the order to the words."""
+    query = tantivy.Query.term_query(schema, field, key, index_option="basic")
+    return tantivy.Query.const_score_query(query, 0.0)
+
+
+def _host(text: str) -> str:
+    """The host a person means: a URL will do, and so will 日本.jp."""
+    url = try_canonical(text if "://" in text else f"http://{text}/")
+    return server_of(url).partition("://")[2] if url else text
+
+
+def _sequence(schema: tantivy.Schema, field: str, sought: Wanted) -> tantivy.Query:
+    terms = list(sought.terms)
+    if sought.open:
+        # A term is letters and digits only, hence a regular expression that means itself.
+        terms[-1] += ".?"
+        if len(terms) == 1:
+            return tantivy.Query.regex_query(schema, field, terms[0])
+        return tantivy.Query.regex_phrase_query(schema, field, list(terms))
+    if len(terms) == 1:
+        return tantivy.Query.term_query(schema, field, terms[0])
+    return tantivy.Query.phrase_query(schema, field, list(terms))

@@ -1,0 +1,238 @@
+"""Where do indexed pages lie, and how do they get in and out?
+
+In:    entries, one per page, and the URLs of pages that are gone.
+Out:   an index on disk that is whole after each commit, whatever kills us in between.
+Never: decides which capture of a page is worth an entry; never lets two writers in.
+
+One directory holds one tantivy index. Its name carries the format, so an index of an older form is
+simply not seen, and `joro index` makes a new one from the archive.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import tantivy
+
+from joro.errors import CollectionError, DiskFull
+from joro.index.terms import joined
+from joro.url import host_of, is_address, server_of
+
+#: Changes whenever the fields, the terms or the entry below change their form.
+FORMAT = 1
+#: Memory for terms not yet written; tantivy writes a segment when it is used up.
+HEAP_BYTES = 50_000_000
+#: Text beyond is not searchable: a longer page is a dump, and must not take the memory of the others.
+INDEXED_LIMIT_CHARS = 1_000_000
+#: Text beyond is searchable but not kept for snippets.
+STORED_LIMIT_CHARS = 100_000
+
+
+class Entry(msgspec.Struct, frozen=True, array_like=True):
+    """What a result list shows of one page; stored as it is beside the terms."""
+
+    url: str
+    title: str
+    text: str
+    time: float  # of the capture, seconds since 1970
+    language: str = ""
+    charset: str = ""
+    digest: str = ""
+
+
+def place(index: Path) -> Path:
+    """The directory of the present format inside a collection's `index/`."""
+    return index / f"pages-{FORMAT}"
+
+
+def sites(url: str) -> list[str]:
+    """What `site:` may call the server of a canonical URL: its host and every domain above it."""
+    host = host_of(url)
+    labels = host.split(".")
+    names = [host] if is_address(host) else [".".join(labels[i:]) for i in range(len(labels))]
+    authority = server_of(url).partition("://")[2]
+    return names if authority == host else [*names, authority]
+
+
+def languages(language: str) -> list[str]:
+    """What `lang:` may call a language: zh-hant is also zh."""
+    tag = language.lower()
+    return list(dict.fromkeys([tag, tag.partition("-")[0]])) if tag else []
+
+
+def _schema() -> tantivy.Schema:
+    # Keys are raw text: deleting by a number finds nothing, silently.
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("url", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("site", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("lang", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("title", tokenizer_name="terms")
+    builder.add_text_field("body", tokenizer_name="terms")
+    builder.add_bytes_field("entry", stored=True)
+    return builder.build()
+
+
+def _opened(directory: Path) -> tantivy.Index:
+    """The index in a directory; its tokenizer is not remembered on disk, hence registered each time."""
+    with _explained(directory):
+        index = tantivy.Index(_schema(), path=str(directory))
+    index.register_tokenizer("terms", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
+    return index
+
+
+@contextmanager
+def _explained(directory: Path) -> Iterator[None]:
+    """Every failure of the engine is a ValueError; say what it means and what to do."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        if "No space left" in str(error) or "os error 28" in str(error):
+            raise DiskFull(f"no room left for {directory}", remedy="make room and run it again") from None
+        reason = str(error).splitlines()[0]
+        raise CollectionError(
+            f"the index in {directory} cannot be used ({reason})", remedy="run: joro index --rebuild"
+        ) from None
+
+
+class Writer:
+    """The one who changes an index. Nothing counts before `commit`."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._directory = directory
+        self._index = _opened(directory)
+        with _explained(directory):
+            # One thread: the caller keeps it busy, and more would leave more and smaller segments.
+            self._writer = self._index.writer(HEAP_BYTES, num_threads=1)
+        self._searcher = self._index.searcher()
+        self._since_commit: dict[str, float | None] = {}
+
+    def time_of(self, url: str) -> float | None:
+        """The capture time of a page in the index; None when it is not there."""
+        if url in self._since_commit:
+            return self._since_commit[url]
+        if not self._searcher.doc_freq("url", url):
+            return None
+        query = tantivy.Query.term_query(self._index.schema, "url", url)
+        hits = self._searcher.search(query, 1).hits
+        return entry_of(self._searcher, hits[0][1]).time if hits else None
+
+    def put(self, entry: Entry) -> None:
+        """Add a page, or replace it."""
+        if self.time_of(entry.url) is not None:
+            self._delete(entry.url)
+        document = tantivy.Document()
+        document.add_text("url", entry.url)
+        for site in sites(entry.url):
+            document.add_text("site", site)
+        for language in languages(entry.language):
+            document.add_text("lang", language)
+        document.add_text("title", joined(entry.title))
+        document.add_text("body", joined(entry.text[:INDEXED_LIMIT_CHARS]))
+        document.add_bytes("entry", msgspec.msgpack.encode(_shortened(entry)))
+        with _explained(self._directory):
+            self._writer.add_document(document)
+        self._since_commit[entry.url] = entry.time
+
+    def remove(self, url: str) -> bool:
+        """Take a page out; says whether it was in."""
+        if self.time_of(url) is None:
+            return False
+        self._delete(url)
+        self._since_commit[url] = None
+        return True
+
+    def _delete(self, url: str) -> None:
+        with _explained(self._directory):
+            self._writer.delete_documents_by_term("url", url)
+
+    def commit(self) -> None:
+        """Make all changes so far visible and lasting."""
+        with _explained(self._directory):
+            self._writer.commit()
+            self._index.reload()
+        self._searcher = self._index.searcher()
+        self._since_commit.clear()
+
+    def __len__(self) -> int:
+        """Pages in the index as of the last commit."""
+        return self._searcher.num_docs
+
+    def close(self) -> None:
+        """Let running merges finish; uncommitted changes are forgotten."""
+        with _explained(self._directory):
+            self._writer.wait_merging_threads()
+
+
+def _shortened(entry: Entry) -> Entry:
+    if len(entry.text) <= STORED_LIMIT_CHARS:
+        return entry
+    return msgspec.structs.replace(entry, text=entry.text[:STORED_LIMIT_CHARS])
+
+
+class Reader:
+    """Looks at an index that someone else may be changing; threads may share one."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._lock = threading.Lock()
+        self._index: tantivy.Index | None = None
+        self._searcher: tantivy.Searcher | None = None
+        self._seen: tuple[int, int] | None = None
+
+    def searcher(self) -> tantivy.Searcher | None:
+        """The index as of its newest commit; None while there is no index at all.
+
+        Asking the file system costs a microsecond, so every search may ask; the engine's own watcher
+        would be a thread that looks twice a second.
+        """
+        with self._lock:
+            committed = self._newest_commit()
+            if committed is not None and committed != self._seen:
+                self._reload()
+                self._seen = committed
+            return self._searcher
+
+    def _newest_commit(self) -> tuple[int, int] | None:
+        try:
+            status = os.stat(self.directory / "meta.json")
+        except FileNotFoundError:
+            return None
+        return status.st_ino, status.st_mtime_ns
+
+    def _reload(self) -> None:
+        if self._index is None:
+            self._index = _opened(self.directory)
+        with _explained(self.directory):
+            self._index.reload()
+        self._searcher = self._index.searcher()
+
+    @property
+    def schema(self) -> tantivy.Schema:
+        assert self._index is not None
+        return self._index.schema
+
+    def __len__(self) -> int:
+        """Searchable pages."""
+        searcher = self.searcher()
+        return searcher.num_docs if searcher else 0
+
+
+def entry_of(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> Entry:
+    """What was stored of one page."""
+    stored = searcher.doc(address).get_first("entry")
+    assert isinstance(stored, bytes)
+    return msgspec.msgpack.decode(stored, type=Entry)
+
+
+def discard(index: Path, *, keep: Path | None = None) -> None:
+    """Remove what lies in a collection's `index/`, except one directory; the archive can bring it back."""
+    for each in index.glob("pages-*"):
+        if each != keep:
+            shutil.rmtree(each)
