@@ -1,0 +1,116 @@
+"""`joro testweb`: serve a synthetic internet on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+
+import click
+import uvloop
+
+from joro import config
+from joro.testweb.settings import ADDRESSING, PROFILES, Settings
+from joro.testweb.web import TestWeb
+
+
+@click.command()
+@click.option("--seed", default=7, show_default=True, help="Same seed, same web, byte for byte.")
+@click.option("--hosts", default=1_000, show_default=True, help="Number of hosts.")
+@click.option("--pages", default=20_000, show_default=True, help="Number of pages, all hosts together.")
+@click.option("--port", default=0, metavar="PORT", help="Port to serve on (default: any free one).")
+@click.option(
+    "--addresses",
+    type=click.Choice(ADDRESSING),
+    default="one",
+    show_default=True,
+    help="All hosts on 127.0.0.1, or each on its own 127.x.y.z.",
+)
+@click.option(
+    "--profile",
+    type=click.Choice(PROFILES),
+    default="mixed",
+    show_default=True,
+    help="bench: only well-behaved hosts, 20 KB pages with exactly 30 links.",
+)
+@click.option("--roles", default="", metavar="ROLE,…", help="Only hosts of these roles (and normal ones).")
+@click.option("--speed", default=1.0, show_default=True, help="Virtual seconds per real second.")
+@click.option("--latency", default=0.0, metavar="MS", help="Hold every answer back this long (real time).")
+@click.option("--memory", default=1_000, show_default=True, metavar="MB", help="Memory for ready answers.")
+@click.option("--warm", is_flag=True, help="Make every page before serving the first.")
+@click.option(
+    "--log", type=click.Path(path_type=Path, dir_okay=False), help="Append the access log here (TSV)."
+)
+@click.option(
+    "--settings",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a joro.toml with which a collection sees this web.",
+)
+@click.option(
+    "--ready-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the port here once the web is up.",
+)
+def testweb(
+    seed: int,
+    hosts: int,
+    pages: int,
+    port: int,
+    addresses: str,
+    profile: str,
+    roles: str,
+    speed: float,
+    latency: float,
+    memory: int,
+    warm: bool,
+    log: Path | None,
+    settings: Path | None,
+    ready_file: Path | None,
+) -> None:
+    """Serve a deterministic synthetic internet on loopback, with an oracle that knows the truth.
+
+    \b
+    joro testweb                                 a thousand hosts with every vice there is
+    joro testweb --roles normal --pages 5000     only well-behaved ones
+    joro testweb --settings my-web/joro.toml     and let a collection see it
+    joro testweb --speed 1440                    a day in a minute
+    curl -H 'Host: oracle.testweb' http://127.0.0.1:PORT/summary
+    """
+    wanted = Settings(
+        seed=seed,
+        hosts=hosts,
+        pages=max(pages, hosts),
+        addresses=addresses,
+        profile=profile,
+        roles=tuple(role.strip() for role in roles.split(",") if role.strip()),
+        speed=speed,
+        latency_s=latency / 1_000,
+        memory_bytes=memory * 1_000_000,
+        warm=warm,
+        port=port,
+        log=log,
+    )
+    uvloop.run(_serve(TestWeb(wanted), settings, ready_file))
+
+
+async def _serve(web: TestWeb, settings: Path | None, ready_file: Path | None) -> None:
+    await web.start()
+    _announce(web, settings, ready_file)
+    done = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, done.set)
+    await done.wait()
+    await web.stop()
+
+
+def _announce(web: TestWeb, settings: Path | None, ready_file: Path | None) -> None:
+    if settings is not None:
+        settings.write_text(config.render(web.config()), encoding="utf-8")
+    click.echo(f"test web: {len(web.plan.hosts)} hosts, {web.plan.pages} pages, seed {web.settings.seed}")
+    click.echo(f"serving:  127.0.0.1:{web.port}")
+    click.echo(f"oracle:   http://127.0.0.1:{web.port}/_oracle/summary")
+    click.echo(f"start at: {web.plan.seeds()[0]}")
+    if ready_file is not None:
+        draft = ready_file.with_suffix(".new")
+        draft.write_text(f"{web.port}\n", encoding="utf-8")
+        draft.rename(ready_file)

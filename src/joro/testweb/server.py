@@ -1,0 +1,345 @@
+"""How are requests read and answers sent?
+
+In:    connections from this machine.
+Out:   answers, in the order of the requests, and a line in the access log for each.
+Never: answers anyone beyond loopback; makes an answer itself (that is `site`'s).
+
+Trades some clarity for speed: the crawler under test must be the bottleneck, never this. Requests are cut
+by hand, an answer is one ready piece of bytes, and there is no coroutine on the way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+from joro.clock import Clock
+from joro.testweb.answer import Answer, Play, Stop
+from joro.testweb.log import AccessLog
+from joro.testweb.plan import Host
+from joro.testweb.ready import Ready
+
+HEAD_LIMIT_BYTES = 65_536
+BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+NO_SUCH_HOST = b"HTTP/1.1 421 Misdirected Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+WRONG_METHOD = (
+    b"HTTP/1.1 405 Method Not Allowed\r\nAllow: GET, HEAD\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+)
+
+
+@dataclass(slots=True)
+class Booth:
+    """A host at work: what happens at it right now."""
+
+    host: Host
+    active: int = 0  # requests in progress
+    connections: int = 0
+    asked: int = 0  # requests so far
+    last: float = float("-inf")  # virtual time of the last request that was let through
+
+
+class Answers(Protocol):
+    """Whoever can answer for a host."""
+
+    def answer(self, booth: Booth, target: bytes, gzip: bool, now: float) -> Answer: ...
+
+    def mood(self, booth: Booth, answer: Answer, now: float) -> Answer:
+        """The answer as a moody host gives it this time."""
+
+    def oracle_answer(self, target: str) -> bytes: ...
+
+
+@dataclass(slots=True)
+class Desk:
+    """What all connections share."""
+
+    booths: dict[bytes, Booth]
+    answers: Answers
+    ready: Ready
+    log: AccessLog
+    clock: Clock  # virtual
+    real: Clock
+    latency_s: float = 0.0
+    moody: frozenset[str] = frozenset()  # roles whose answers depend on more than the page
+    sharing: dict[str, int] = field(default_factory=dict)  # requests in progress by address
+    connections: int = 0  # ever made
+    open: set[Connection] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Turn:
+    """One request on its way through."""
+
+    booth: Booth
+    answer: Answer
+    wire: bytes
+    status: int
+    start: float
+    target: int
+    concurrent: int
+    sharing: int
+    close: bool
+    sent: int = 0
+    play: Play | None = None
+
+
+class Connection(asyncio.Protocol):
+    """One TCP connection."""
+
+    __slots__ = (
+        "_address",
+        "_buffer",
+        "_desk",
+        "_number",
+        "_paused",
+        "_port",
+        "_timer",
+        "_transport",
+        "_turn",
+        "booth",
+    )
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._buffer = b""
+        self._turn: Turn | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._paused = False
+        self.booth: Booth | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        peer = transport.get_extra_info("peername")
+        if peer is None or not peer[0].startswith("127."):
+            self._transport.abort()
+            return
+        self._port = peer[1]
+        self._address = transport.get_extra_info("sockname")[0]
+        self._transport.set_write_buffer_limits(high=0)
+        self._desk.connections += 1
+        self._number = self._desk.connections
+        self._desk.open.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._desk.open.discard(self)
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._turn is not None:
+            self._log(self._turn)
+        if self.booth is not None:
+            self.booth.connections -= 1
+
+    def pause_writing(self) -> None:
+        self._paused = True
+
+    def resume_writing(self) -> None:
+        self._paused = False
+        if self._turn is not None and self._timer is None:
+            self._go_on()
+
+    def abort(self) -> None:
+        """End it at once."""
+        self._transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer = self._buffer + data if self._buffer else data
+        if self._turn is None:
+            self._serve()
+        if len(self._buffer) > HEAD_LIMIT_BYTES:
+            self._refuse(BAD_REQUEST)
+
+    def _serve(self) -> None:
+        """Answer what the buffer holds, one request after the other."""
+        while self._turn is None and not self._transport.is_closing():
+            end = self._buffer.find(b"\r\n\r\n")
+            if end < 0:
+                return
+            head = self._buffer[:end]
+            self._buffer = self._buffer[end + 4 :]
+            self._request(head)
+
+    def _request(self, head: bytes) -> None:
+        low = head.lower()
+        words = head.split(b"\r\n", 1)[0].split(b" ")
+        if len(words) != 3 or words[2][:5] != b"HTTP/":
+            return self._refuse(BAD_REQUEST)
+        method, target, version = words
+        if method != b"GET" and method != b"HEAD":
+            return self._refuse(WRONG_METHOD)
+        name = field_value(low, b"host")
+        if target[:1] != b"/":
+            name, target = _absolute(target)
+        if name in (b"oracle.testweb", b"127.0.0.1", b"localhost"):
+            return self._oracle(target, name)
+        booth = self._desk.booths.get(name)
+        if booth is None:
+            return self._refuse(NO_SUCH_HOST)
+        keep = b"\r\nconnection: close" not in low and (version != b"HTTP/1.0" or b"keep-alive" in low)
+        self._begin(booth, method, target, low, keep)
+
+    def _begin(self, booth: Booth, method: bytes, target: bytes, low: bytes, keep: bool) -> None:
+        desk = self._desk
+        now = desk.clock.now()
+        if booth is not self.booth:
+            self._move(booth)
+        answer = self._find(booth, target, low, now)
+        wire, status = answer.wire, answer.status
+        if answer.unchanged and b"\r\nif-" in low and is_unchanged(answer, low):
+            wire, status = answer.unchanged, 304
+        elif method == b"HEAD":
+            wire = wire[: answer.head_bytes]
+        booth.active += 1
+        sharing = desk.sharing[self._address] = desk.sharing.get(self._address, 0) + 1
+        self._turn = turn = Turn(
+            booth,
+            answer,
+            wire,
+            status,
+            desk.real.now(),
+            answer.target,
+            booth.active,
+            sharing,
+            answer.close or not keep,
+        )
+        if method == b"GET":
+            turn.play = answer.play
+        if desk.latency_s:
+            self._timer = asyncio.get_running_loop().call_later(desk.latency_s, self._send)
+        else:
+            self._send()
+
+    def _find(self, booth: Booth, target: bytes, low: bytes, now: float) -> Answer:
+        """The answer to one request, ready-made if possible."""
+        desk, host = self._desk, booth.host
+        booth.asked += 1
+        gzip = host.transfer == "gzip" and b"gzip" in field_value(low, b"accept-encoding")
+        key = (host.number, target, gzip)
+        answer = desk.ready.get(key, now)
+        if answer is None:
+            answer = desk.answers.answer(booth, target, gzip, now)
+            answer.target = desk.log.target(target.decode("latin-1"))
+            if answer.until > now and answer.play is None:
+                desk.ready.put(key, answer)
+        if host.role in desk.moody:
+            number = answer.target
+            answer = desk.answers.mood(booth, answer, now)
+            answer.target = number
+        return answer
+
+    def _move(self, booth: Booth) -> None:
+        """This connection now talks to another host."""
+        if self.booth is not None:
+            self.booth.connections -= 1
+        booth.connections += 1
+        self.booth = booth
+
+    def _send(self) -> None:
+        turn = self._turn
+        assert turn is not None
+        self._timer = None
+        if turn.wire:
+            self._transport.write(turn.wire)
+            turn.sent += len(turn.wire)
+        if not self._paused:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Everything given so far has left: play the next step, or end the turn."""
+        turn = self._turn
+        if turn is None or self._transport.is_closing():
+            return
+        self._timer = None
+        if turn.play is not None:
+            step = next(turn.play, None)
+            if step is not None:
+                return self._step(turn, step)
+        self._turn = None
+        self._log(turn)
+        if turn.close:
+            self._transport.close()
+        elif self._buffer:
+            self._serve()
+
+    def _step(self, turn: Turn, step: bytes | float | Stop) -> None:
+        loop = asyncio.get_running_loop()
+        if isinstance(step, bytes):
+            self._transport.write(step)
+            turn.sent += len(step)
+            if not self._paused:  # others have their turn between two pieces
+                self._timer = loop.call_later(0, self._go_on)
+        elif isinstance(step, float):
+            self._timer = loop.call_later(step, self._go_on)
+        elif step is Stop.RESET:
+            reset(self._transport)
+
+    def _log(self, turn: Turn) -> None:
+        desk, booth = self._desk, turn.booth
+        booth.active -= 1
+        desk.sharing[self._address] -= 1
+        desk.log.add(
+            turn.start,
+            desk.real.now(),
+            booth.host.number,
+            turn.answer.page,
+            turn.target,
+            turn.sent,
+            address_number(self._address),
+            self._number,
+            turn.status,
+            turn.concurrent,
+            turn.sharing,
+            booth.connections,
+            self._port,
+        )
+
+    def _oracle(self, target: bytes, name: bytes) -> None:
+        path = target.decode("latin-1")
+        if name != b"oracle.testweb":
+            if not path.startswith("/_oracle/"):
+                return self._refuse(NO_SUCH_HOST)
+            path = path.removeprefix("/_oracle")
+        self._transport.write(self._desk.answers.oracle_answer(path))
+
+    def _refuse(self, wire: bytes) -> None:
+        self._buffer = b""
+        self._transport.write(wire)
+        self._transport.close()
+
+
+def field_value(low: bytes, name: bytes) -> bytes:
+    """The value of a header field in a lower-case request head; of `host`, without the port."""
+    start = low.find(b"\r\n" + name + b":")
+    if start < 0:
+        return b""
+    end = low.find(b"\r\n", start + 2)
+    value = low[start + len(name) + 3 : end if end > 0 else None].strip()
+    return value.split(b":", 1)[0] if name == b"host" else value
+
+
+def _absolute(target: bytes) -> tuple[bytes, bytes]:
+    """Host and path of a request as proxies get it: GET http://host/path."""
+    authority, _, path = target.partition(b"://")[2].partition(b"/")
+    return authority.lower().split(b":", 1)[0], b"/" + path
+
+
+def is_unchanged(answer: Answer, low: bytes) -> bool:
+    """Whether the validators sent still hold; If-None-Match wins over If-Modified-Since (RFC 9110)."""
+    tags = field_value(low, b"if-none-match")
+    if tags:
+        return bool(answer.etag) and (tags == b"*" or answer.etag.lower() in tags)
+    return bool(answer.modified) and field_value(low, b"if-modified-since") == answer.modified.lower()
+
+
+def address_number(address: str) -> int:
+    """127.0.0.1 as the number 0x7f000001."""
+    return int.from_bytes(socket.inet_aton(address), "big")
+
+
+def reset(transport: asyncio.Transport) -> None:
+    """Tear the connection down so that the other side sees a reset, not an end."""
+    raw: Any = transport.get_extra_info("socket")
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()

@@ -1,0 +1,56 @@
+"""What kind of synthetic internet is wanted?
+
+Out:   one frozen `Settings`; seed, hosts, pages, addresses, profile and roles alone decide every byte
+       the web ever serves at a given virtual time.
+Never: holds anything that changes while the web runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from joro.errors import UsageError
+
+#: 2026-01-01T00:00Z: virtual time starts here, whatever today is, so that bytes do not depend on today.
+EPOCH = 1_767_225_600.0
+
+DAY_S = 86_400.0
+
+ADDRESSING = ("one", "own")
+PROFILES = ("mixed", "bench")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that can be chosen about a test web."""
+
+    seed: int = 7
+    hosts: int = 1_000
+    pages: int = 20_000
+    addresses: str = "one"  # all hosts on 127.0.0.1, or each on its "own" 127.x.y.z
+    profile: str = "mixed"  # "bench": only well-behaved hosts, 20 KB pages with exactly 30 links
+    roles: tuple[str, ...] = ()  # only these roles (and normal); none = all of them
+    speed: float = 1.0  # virtual seconds per real second
+    latency_s: float = 0.0  # real time every answer is held back, so that overlapping requests show
+    memory_bytes: int = 1_000_000_000  # ready answers kept
+    warm: bool = False  # make every page before serving the first
+    port: int = 0  # 0: any free one
+    dns_port: int = 0
+    log: Path | None = None  # access log also written here, as TSV
+
+    def __post_init__(self) -> None:
+        _check(self.hosts >= 1, f"hosts = {self.hosts}", "give 1 or more")
+        _check(self.hosts <= 4_000_000, f"hosts = {self.hosts}", "give 4,000,000 or fewer")
+        _check(
+            self.pages >= self.hosts, f"pages = {self.pages}", f"give at least one per host ({self.hosts})"
+        )
+        _check(self.speed > 0, f"speed = {self.speed}", "give a number above 0")
+        _check(self.latency_s >= 0, f"latency = {self.latency_s}", "give 0 or more")
+        _check(self.addresses in ADDRESSING, f"addresses = {self.addresses!r}", "give one or own")
+        _check(self.profile in PROFILES, f"profile = {self.profile!r}", "give mixed or bench")
+
+
+def _check(right: bool, what: str, remedy: str) -> None:
+    if not right:
+        raise UsageError(f"test web: {what} cannot be", remedy=remedy)

@@ -1,0 +1,132 @@
+"""How does the whole web come to life?
+
+In:    `Settings`.
+Out:   a `TestWeb` that listens, resolves and can be asked for the truth.
+Never: decides what a host says; this is wiring only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+
+from joro.clock import FastClock, RealClock
+from joro.config import Config, Fetch
+from joro.errors import PortInUse
+from joro.testweb import plan as planning
+from joro.testweb.answer import Answer
+from joro.testweb.log import AccessLog
+from joro.testweb.oracle import Oracle
+from joro.testweb.paths import path
+from joro.testweb.ready import Ready
+from joro.testweb.server import Booth, Connection, Desk
+from joro.testweb.settings import EPOCH, Settings
+from joro.testweb.site import Site
+
+FLUSH_EVERY_S = 1.0
+BACKLOG = 4_096
+
+
+class TestWeb:
+    """A running synthetic internet."""
+
+    __test__ = False  # pytest: the name is ours
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.plan = planning.make(settings)
+        self.site = Site(self.plan)
+        self.log = AccessLog(settings.log)
+        self.clock = FastClock(epoch=EPOCH, speed=settings.speed)
+        self.real = RealClock()
+        self.oracle = Oracle(self.site, self.log, self.clock, self.real)
+        self._names = [host.name for host in self.plan.hosts]
+        self._desk = Desk(
+            booths={host.name.encode(): Booth(host) for host in self.plan.hosts},
+            answers=self,
+            ready=Ready(settings.memory_bytes),
+            log=self.log,
+            clock=self.clock,
+            real=self.real,
+            latency_s=settings.latency_s,
+        )
+        self._server: asyncio.Server | None = None
+        self._flusher: asyncio.TimerHandle | None = None
+        self.port = 0
+        self.dns_port = 0
+
+    def answer(self, booth: Booth, target: bytes, gzip: bool, now: float) -> Answer:
+        return self.site.answer(booth, target, gzip, now)
+
+    def mood(self, booth: Booth, answer: Answer, now: float) -> Answer:
+        return answer
+
+    def oracle_answer(self, target: str) -> bytes:
+        return self.oracle.http(target)
+
+    async def start(self) -> None:
+        """Listen; raises `PortInUse` when the port is taken."""
+        if self.settings.warm:
+            self.warm()
+        loop = asyncio.get_running_loop()
+        listener = self._listener()
+        self.port = listener.getsockname()[1]
+        self._server = await loop.create_server(
+            lambda: Connection(self._desk), sock=listener, backlog=BACKLOG
+        )
+        self._flush()
+
+    async def stop(self) -> None:
+        """Hang up on everyone, write the rest of the log."""
+        if self._flusher is not None:
+            self._flusher.cancel()
+        if self._server is not None:
+            self._server.close()
+            for connection in list(self._desk.open):
+                connection.abort()
+            await self._server.wait_closed()
+            await asyncio.sleep(0)  # aborted connections log their last request
+        self.log.close(self._names)
+
+    def warm(self) -> None:
+        """Make every page now, as far as the memory allowed for it goes."""
+        now = self.clock.now()
+        for booth in self._desk.booths.values():
+            for place in range(booth.host.pages):
+                target = path(booth.host, place).encode()
+                gzip = booth.host.transfer == "gzip"
+                answer = self.site.answer(booth, target, gzip, now)
+                answer.target = self.log.target(target.decode())
+                self._desk.ready.put((booth.host.number, target, gzip), answer)
+
+    def config(self) -> Config:
+        """Settings with which a collection sees this web, and only it."""
+        fetch = Fetch(
+            nameservers=(f"127.0.0.1:{self.dns_port}",) if self.dns_port else (),
+            hosts={} if self.dns_port else {"*": "127.0.0.1"},
+            ports={"80": self.port},
+            allow_addresses=("127.0.0.0/8",),
+        )
+        return Config(fetch=fetch)
+
+    def _listener(self) -> socket.socket:
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        address = "127.0.0.1" if self.settings.addresses == "one" else "0.0.0.0"
+        try:
+            listener.bind((address, self.settings.port))
+            listener.listen(BACKLOG)
+        except OSError as error:
+            listener.close()
+            if error.errno != errno.EADDRINUSE:
+                raise
+            raise PortInUse(
+                f"port {self.settings.port} is taken", remedy="give another --port, or 0 for any free one"
+            ) from None
+        listener.setblocking(False)
+        return listener
+
+    def _flush(self) -> None:
+        self.log.flush(self._names)
+        self._flusher = asyncio.get_running_loop().call_later(FLUSH_EVERY_S, self._flush)
