@@ -32,13 +32,10 @@ _STARTS = tuple(f"{scheme}://" for scheme in ALLOWED_SCHEMES)
 #: Links that lead nowhere we go. Only a shortcut: the parser would come to the same answer, later.
 _FOREIGN = ("javascript:", "mailto:", "tel:", "data:", "about:", "blob:")
 
-#: Escapes not spelled our way: lower-case hex, or one of RFC 3986's unreserved characters.
-_UNTIDY = re.compile(
-    "%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-Fa-f]"
-    "|2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])"
-)  # fmt: skip
+_ESCAPES = re.compile("(?:%[0-9A-Fa-f]{2})+")
+#: Escaped letters, digits and `-._~`: RFC 3986, 2.3 calls them unreserved, so they need no escape.
+_NEEDLESS = re.compile("%(?:2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])")
 _STRAY = re.compile("%(?![0-9A-Fa-f]{2})")
-_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
 def canonical(text: str) -> str:
@@ -69,7 +66,7 @@ def _tidy(href: str) -> str | None:
         if server is None:
             return None
         href = server + href[end:]
-    if "%" in href and _UNTIDY.search(href):
+    if "%" in href:
         href = _respell(href)
     if href[-1] == "?" and href.index("?") == len(href) - 1:
         return href[:-1]
@@ -100,19 +97,16 @@ def _is_international(host: str) -> bool:
 
 
 def _respell(href: str) -> str:
-    if _STRAY.search(href):
-        # `%2%45` must not become `%2E`, which would read as yet another URL: only the hex is mended.
-        return _UNTIDY.sub(lambda escape: escape[0].upper(), href)
-    return _UNTIDY.sub(_spelling, href)
-
-
-def _spelling(escape: re.Match[str]) -> str:
-    octet = int(escape[0][1:], 16)
-    return chr(octet) if octet in _UNRESERVED else f"%{octet:02X}"
+    """Escapes in upper case, needless ones undone."""
+    href = _ESCAPES.sub(lambda run: run[0].upper(), href)
+    # Beside a stray percent sign nothing is undone: `%2%45` would become `%2E`, yet another URL.
+    if _NEEDLESS.search(href) and not _STRAY.search(href):
+        href = _NEEDLESS.sub(lambda escape: chr(int(escape[0][1:], 16)), href)
+    return href
 
 
 def _complaint(text: str) -> BadUrl:
-    shown = text if text.isprintable() and len(text) <= 200 else repr(text[:200])
+    shown = text if text.isprintable() and 0 < len(text) <= 200 else repr(text[:200])
     scheme, separator, _ = text.strip().partition("://")
     if not separator:
         return BadUrl(
