@@ -1,0 +1,167 @@
+"""Where do the captures of a URL lie?
+
+In:    captures, as they are written.
+Out:   CDXJ lines `surt timestamp {json}`, and the captures of a URL found again by them.
+Never: holds what the WARC does not: every line can be made again from it (`recover.rebuild`).
+
+While a WARC grows its lines are appended to `NAME.cdxj.open`; when it is closed they are sorted into
+`NAME.cdxj`, which never changes again and is searched by halving. Another process may read at any time.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+from pathlib import Path
+
+import msgspec
+
+from joro.archive.growing import NO_ROOM, disk_full
+from joro.archive.names import open_index, sorted_index, warcs
+from joro.archive.times import microsecond, stamp, time_of_stamp, warc_date
+from joro.model import Capture
+from joro.url import surt
+
+
+class _Fields(msgspec.Struct, omit_defaults=True):
+    """The JSON part; texts where other CDXJ tools want texts."""
+
+    url: str
+    mime: str
+    status: str
+    digest: str
+    length: str
+    offset: str
+    filename: str
+    microsecond: int = 0  # ours: two captures within a second stay in order
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(_Fields).decode
+
+
+def line_of(capture: Capture) -> bytes:
+    """The CDXJ line of a capture, line end included."""
+    date = warc_date(capture.time)
+    fields = _Fields(
+        capture.url,
+        capture.mime,
+        str(capture.status),
+        capture.digest,
+        str(capture.length),
+        str(capture.offset),
+        capture.warc,
+        microsecond(date),
+    )
+    return b"%b %b %b\n" % (surt(capture.url).encode(), stamp(date).encode(), _encode(fields))
+
+
+def capture_of(line: bytes) -> Capture:
+    """The capture a CDXJ line tells of."""
+    _, digits, text = line.split(b" ", 2)
+    fields = _decode(text)
+    return Capture(
+        fields.url,
+        time_of_stamp(digits.decode(), fields.microsecond),
+        int(fields.status),
+        fields.mime,
+        fields.digest,
+        fields.filename,
+        int(fields.offset),
+        int(fields.length),
+    )
+
+
+def whole_lines(content: bytes) -> list[bytes]:
+    """The lines that were written to their end."""
+    return content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
+
+
+def write_sorted(warc: Path, lines: Iterable[bytes]) -> None:
+    """Make the index of a closed WARC: it is there whole, or not at all, and then replaces the open one."""
+    index = sorted_index(warc)
+    draft = index.with_name(index.name + ".new")
+    try:
+        with draft.open("wb") as file:
+            file.writelines(sorted(lines))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        if error.errno in NO_ROOM:
+            raise disk_full(index, error) from None
+        raise
+    draft.rename(index)
+    open_index(warc).unlink(missing_ok=True)
+
+
+def index_of(warc: Path) -> bytes:
+    """All lines about one WARC, sorted if it is closed; none if it has no index (yet)."""
+    # The sorted one twice: between the first and the second look the WARC may have been closed.
+    for path in (sorted_index(warc), open_index(warc), sorted_index(warc)):
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            continue
+    return b""
+
+
+def lookup(directory: Path, url: str) -> list[Capture]:
+    """Every version of the page, oldest first."""
+    key = surt(url).encode() + b" "
+    found = [
+        capture
+        for name in warcs(directory)
+        for line in _matching(directory / name, key)
+        if (capture := capture_of(line)).url == url
+    ]
+    return sorted(found, key=attrgetter("time", "warc", "offset"))
+
+
+def nearest(directory: Path, url: str, time: float) -> Capture | None:
+    """The version of the page whose time is closest."""
+    versions = lookup(directory, url)
+    return closest(versions, time) if versions else None
+
+
+def closest(versions: Sequence[Capture], time: float) -> Capture:
+    return min(versions, key=lambda capture: abs(capture.time - time))
+
+
+def captures(directory: Path) -> Iterator[Capture]:
+    """Every capture there is, WARC by WARC."""
+    for name in warcs(directory):
+        for line in whole_lines(index_of(directory / name)):
+            yield capture_of(line)
+
+
+def _matching(warc: Path, key: bytes) -> Iterator[bytes]:
+    try:
+        file = sorted_index(warc).open("rb")
+    except FileNotFoundError:
+        yield from (line for line in whole_lines(index_of(warc)) if line.startswith(key))
+        return
+    with file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as lines:
+            yield from _halving(lines, key)
+
+
+def _halving(lines: mmap.mmap, key: bytes) -> Iterator[bytes]:
+    """The lines that begin with `key`, out of sorted ones."""
+    low, high = 0, len(lines)
+    while low < high:
+        middle = (low + high) // 2
+        start = lines.rfind(b"\n", low, middle) + 1 or low
+        end = lines.find(b"\n", middle) + 1 or len(lines)
+        if lines[start : start + len(key)] < key:
+            low = end
+        else:
+            high = start
+    while lines[low : low + len(key)] == key:
+        end = lines.find(b"\n", low) + 1 or len(lines)
+        yield lines[low:end]
+        low = end

@@ -1,0 +1,42 @@
+"""How is a moment spelled in WARC and CDXJ?
+
+In:    seconds since 1970, or a spelling of them.
+Out:   the other one; both directions agree to the microsecond.
+Never: reads a clock.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1)
+
+
+def warc_date(time: float) -> str:
+    """As WARC 1.1 allows it: `2026-11-16T05:55:00.123456Z`."""
+    return (_EPOCH + timedelta(microseconds=round(time * 1e6))).isoformat(timespec="microseconds") + "Z"
+
+
+def stamp(date: str) -> str:
+    """The fourteen digits CDXJ and file names want, from a `warc_date`."""
+    return date[0:4] + date[5:7] + date[8:10] + date[11:13] + date[14:16] + date[17:19]
+
+
+def microsecond(date: str) -> int:
+    """What `stamp` leaves out."""
+    return int(date[20:26])
+
+
+def time_of(date: str) -> float:
+    """Seconds since 1970 of any date WARC 1.1 allows (a year alone, a day, seconds, fractions)."""
+    if len(date) < 10:  # "2026" and "2026-11" are dates too
+        date = date[:4] + (date[4:7] or "-01") + "-01"
+    moment = datetime.fromisoformat(date)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def time_of_stamp(digits: str, micros: int = 0) -> float:
+    """Seconds since 1970 of fourteen digits, or of their first 4, 6, 8, 10 or 12."""
+    full = digits + "00000101000000"[len(digits) :]
+    date = datetime.fromisoformat(f"{full[:8]}T{full[8:]}")
+    return ((date - _EPOCH) // timedelta(microseconds=1) + micros) / 1e6

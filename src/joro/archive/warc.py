@@ -1,0 +1,213 @@
+"""How is a visit written down so that any WARC reader understands it?
+
+In:    visits that were answered.
+Out:   WARC/1.1 files of one gzip member per record, each with its CDXJ index; where each capture lies.
+Never: changes what the server sent; appends to a file of an earlier run; leaves more than a torn tail
+       behind, whatever moment it is killed.
+
+Records are put together here and compressed by ISA-L rather than through a WARC library: seven times
+as fast as warcio (bench/archive.py).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from isal import igzip_lib
+
+from joro import __version__
+from joro.archive.cdx import line_of, whole_lines, write_sorted
+from joro.archive.growing import GrowingFile
+from joro.archive.names import Position, number_of, open_index, stream_name, warc_name, warcs
+from joro.archive.payload import digest, is_framed, mime_of, payload_of
+from joro.archive.recover import mend
+from joro.archive.times import stamp, time_of, warc_date
+from joro.clock import Clock
+from joro.model import Capture, Response, Visit
+
+#: ISA-L's best trade: level 3 costs 1.6 times as much for 0.4 % fewer bytes, level 0 saves a fifth of the
+#: time for a third more bytes.
+LEVEL = 2
+
+#: A head whose end every reader finds at the same place: CR LF line ends, no line that is only blank.
+_REGULAR_HEAD = re.compile(rb"(?:[ \t]*[!-~][^\r\n]*\r\n)+\r\n")
+_NEWER_HTTP = re.compile(rb"HTTP/([23])(?:\.0)?(?=[ \r\n])")
+
+
+class WarcWriter:
+    """Writes one stream of WARCs into `directory`.
+
+    `append` only fills memory; `flush` makes everything appended safe against the death of the process.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        limit_bytes: int,
+        clock: Clock,
+        robot: str,
+        prefix: str = "joro",
+        process: int = 0,
+    ) -> None:
+        self._directory = directory
+        self._limit_bytes = limit_bytes
+        self._clock = clock
+        self._robot = robot
+        self._stream = stream_name(prefix, process)
+        mend(directory, process=process, prefix=prefix)
+        earlier = warcs(directory, self._stream)
+        self._number = number_of(earlier[-1]) if earlier else 0
+        size = (directory / earlier[-1]).stat().st_size if earlier else 0
+        self._position = Position(earlier[-1] if earlier else "", size)
+        self._ids = _RecordIds()
+        self._warc: GrowingFile | None = None
+        self._index: GrowingFile | None = None
+
+    @property
+    def position(self) -> Position:
+        """The end of what is safe."""
+        return self._position
+
+    def append(self, visit: Visit) -> Capture:
+        """Take the answer to a visit into the archive; it lies there safely after the next `flush`."""
+        response = visit.response
+        assert response is not None, f"nothing to archive: {visit.outcome}"
+        if self._warc is None or self._index is None:
+            self._warc, self._index = self._begin()
+        date = warc_date(visit.time)
+        record_id = self._ids.next()
+        offset = self._warc.end
+        record, payload_digest = _response_record(visit, response, record_id, date)
+        self._warc.append(record)
+        if visit.request:
+            self._warc.append(_request_record(visit, self._ids.next(), record_id, date))
+        capture = Capture(
+            visit.page.url,
+            time_of(date),
+            response.status,
+            mime_of(response.head),
+            payload_digest,
+            self._warc.path.name,
+            offset,
+            len(record),
+        )
+        self._index.append(line_of(capture))
+        return capture
+
+    def flush(self) -> Position:
+        """Hand everything to the kernel, index last, so that it never knows of bytes that are not there.
+
+        On a full disk a `DiskFull` is raised, the files end where they ended before, and a later flush
+        tries again.
+        """
+        if self._warc is not None and self._index is not None:
+            self._warc.flush()
+            self._index.flush()
+            self._position = Position(self._warc.path.name, self._warc.size)
+            if self._warc.size >= self._limit_bytes:
+                self.rotate()
+        return self._position
+
+    def rotate(self) -> None:
+        """Close the file at hand, if any; the next record begins another."""
+        if self._warc is None or self._index is None:
+            return
+        self._warc.close()
+        self._index.close()
+        self._position = Position(self._warc.path.name, self._warc.size)
+        write_sorted(self._warc.path, whole_lines(self._index.path.read_bytes()))
+        self._warc = self._index = None
+
+    def close(self) -> None:
+        """Flush, and close the file; may be called again."""
+        self.flush()
+        self.rotate()
+
+    def _begin(self) -> tuple[GrowingFile, GrowingFile]:
+        self._number += 1
+        date = warc_date(self._clock.now())
+        warc = GrowingFile(self._directory / warc_name(self._stream, stamp(date), self._number))
+        warc.append(_warcinfo_record(warc.path.name, self._ids.next(), date, self._robot))
+        return warc, GrowingFile(open_index(warc.path))
+
+
+class _RecordIds:
+    """Random UUIDs; 256 from one call to the kernel, five times as fast as `uuid.uuid4`."""
+
+    def __init__(self) -> None:
+        self._digits = ""
+
+    def next(self) -> str:
+        if not self._digits:
+            self._digits = os.urandom(16 * 256).hex()
+        digits, self._digits = self._digits[:32], self._digits[32:]
+        return (
+            f"<urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-"
+            f"{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:]}>"
+        )
+
+
+def _record(kind: str, record_id: str, date: str, fields: str, block: bytes) -> bytes:
+    header = (
+        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: {record_id}\r\nWARC-Date: {date}\r\n{fields}"
+        f"WARC-Block-Digest: {digest(block)}\r\nContent-Length: {len(block)}\r\n\r\n"
+    ).encode()
+    content = b"".join((header, block, b"\r\n\r\n"))
+    record: bytes = igzip_lib.compress(content, level=LEVEL, flag=igzip_lib.COMP_GZIP)
+    return record
+
+
+def _field(name: str, value: str) -> str:
+    """One line of a WARC header, none for an empty value."""
+    return f"{name}: {value}\r\n" if value else ""
+
+
+def _response_record(visit: Visit, response: Response, record_id: str, date: str) -> tuple[bytes, str]:
+    """The record, and the digest of its payload.
+
+    WARC-Payload-Digest is left out where readers disagree: for a body in chunk frames the standard says
+    "without them", warcio and fastwarc check it with them. The index has the standard's in any case.
+    """
+    head, protocol = _as_http1(response.head)
+    payload_digest = digest(payload_of(head, response.body))
+    is_agreed = _REGULAR_HEAD.fullmatch(head) and not is_framed(head, response.body)
+    fields = (
+        f"WARC-Target-URI: {visit.page.url}\r\n"
+        + _field("WARC-IP-Address", visit.address)
+        + _field("WARC-Protocol", protocol)
+        + _field("WARC-Truncated", response.truncated.value if response.truncated else "")
+        + _field("WARC-Payload-Digest", payload_digest if is_agreed else "")
+        + "Content-Type: application/http;msgtype=response\r\n"
+    )
+    return _record("response", record_id, date, fields, head + response.body), payload_digest
+
+
+def _request_record(visit: Visit, record_id: str, response_id: str, date: str) -> bytes:
+    fields = (
+        f"WARC-Target-URI: {visit.page.url}\r\n"
+        + _field("WARC-IP-Address", visit.address)
+        + f"WARC-Concurrent-To: {response_id}\r\nContent-Type: application/http;msgtype=request\r\n"
+    )
+    return _record("request", record_id, date, fields, visit.request)
+
+
+def _warcinfo_record(name: str, record_id: str, date: str, robot: str) -> bytes:
+    fields = f"WARC-Filename: {name}\r\nContent-Type: application/warc-fields\r\n"
+    block = (
+        f"software: Joro/{__version__}\r\n"
+        "format: WARC File Format 1.1\r\n"
+        "conformsTo: https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n"
+        f"http-header-user-agent: {robot}\r\n"
+    )
+    return _record("warcinfo", record_id, date, fields, block.encode())
+
+
+def _as_http1(head: bytes) -> tuple[bytes, str]:
+    """HTTP/2 and 3 have no status line; what libcurl makes up in its place is written as HTTP/1.1's."""
+    newer = _NEWER_HTTP.match(head)
+    if newer is None:
+        return head, ""
+    return b"HTTP/1.1" + head[newer.end() :], f"h{newer[1].decode()}"

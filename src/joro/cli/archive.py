@@ -1,0 +1,144 @@
+"""`joro archive`: check the archive, list the versions of a page, show one of them."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import click
+
+from joro.archive import check as checking
+from joro.archive.cdx import closest, lookup
+from joro.archive.check import Verdict
+from joro.archive.names import warcs
+from joro.archive.payload import payload_of, split
+from joro.archive.read import read_at
+from joro.archive.times import time_of, time_of_stamp, warc_date
+from joro.cli.options import collection_option
+from joro.errors import CollectionError, UsageError
+from joro.store.collection import Collection
+from joro.url import canonical
+
+#: A file with thousands of bad records is one story, told by its first lines.
+PROBLEMS_SHOWN = 3
+
+
+@click.group()
+def archive() -> None:
+    """Look after the archived captures."""
+
+
+@archive.command()
+@collection_option
+@click.option("--mend", is_flag=True, help="Cut torn ends and make indexes anew where that is all it needs.")
+def check(collection: Collection, mend: bool) -> None:
+    """Verify every record and every index; exit code 1 if anything is wrong.
+
+    \b
+    joro archive check -C my-web
+    joro archive check -C my-web --mend
+    """
+    with ExitStack() as held:
+        if mend:
+            held.enter_context(collection.lock("robot"))
+        verdicts = _check_all(collection, busy=not mend and _is_busy(collection))
+        disorderly = [verdict.warc for verdict in verdicts if verdict.disorder]
+        if mend and disorderly:
+            for warc in disorderly:
+                checking.repair(collection.archive / warc)
+            verdicts = _check_all(collection, busy=False)
+    if not _report(verdicts, checking.missing(collection.archive)):
+        raise click.exceptions.Exit(1)
+
+
+def _is_busy(collection: Collection) -> bool:
+    try:
+        with collection.lock("robot"):
+            return False
+    except CollectionError:
+        return True
+
+
+def _check_all(collection: Collection, *, busy: bool) -> list[Verdict]:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    directory = collection.archive
+    names = warcs(directory)
+    columns = (TextColumn("checking"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        whole = bar.add_task("", total=sum((directory / name).stat().st_size for name in names))
+        return [
+            checking.check(directory, name, busy=busy, progress=lambda size: bar.advance(whole, size))
+            for name in names
+        ]
+
+
+def _report(verdicts: list[Verdict], missing: list[str]) -> bool:
+    """One line per bad file, one for all; True when all is well."""
+    bad = [verdict for verdict in verdicts if verdict.problems]
+    for verdict in bad:
+        shown = verdict.problems[:PROBLEMS_SHOWN]
+        more = len(verdict.problems) - len(shown)
+        click.echo(
+            f"{verdict.warc}: {', '.join(shown)}{f' and {more:,} more' if more else ''}; {verdict.remedy}"
+        )
+    for name in missing:
+        click.echo(f"{name}: is gone, only its index is left; restore it from a copy")
+    records = sum(verdict.records for verdict in verdicts)
+    captures = sum(verdict.captures for verdict in verdicts)
+    end = f"{len(bad) + len(missing)} of them bad" if bad or missing else "all whole"
+    click.echo(f"{len(verdicts)} WARC files, {records:,} records, {captures:,} captures: {end}")
+    return not (bad or missing)
+
+
+@archive.command("list")
+@collection_option
+@click.argument("url")
+def list_versions(collection: Collection, url: str) -> None:
+    """List every version of a page, oldest first.
+
+    \b
+    joro archive list -C my-web https://example.org/
+    """
+    versions = lookup(collection.archive, canonical(url))
+    if not versions:
+        raise _not_archived(collection, url)
+    click.echo(f"{'time (UTC)':<19}  status  {'bytes':>9}  {'type':<24}  digest")
+    for version in versions:
+        time = warc_date(version.time)[:19].replace("T", " ")
+        click.echo(
+            f"{time}  {version.status:>6}  {version.length:>9,}  {version.mime:<24}  {version.digest[5:]}"
+        )
+
+
+@archive.command()
+@collection_option
+@click.argument("url")
+@click.option("--time", "moment", metavar="TIME", help="The version closest to 2026-11-16T05:55 or 20261116.")
+@click.option("--headers", is_flag=True, help="Print the response head, too.")
+def show(collection: Collection, url: str, moment: str | None, headers: bool) -> None:
+    """Print an archived page: its newest version, or the one closest to a time.
+
+    \b
+    joro archive show -C my-web --time 2026-11-01 https://example.org/ > old.html
+    """
+    versions = lookup(collection.archive, canonical(url))
+    if not versions:
+        raise _not_archived(collection, url)
+    capture = versions[-1] if moment is None else closest(versions, _time(moment))
+    record = read_at(collection.archive / capture.warc, capture.offset, capture.length)
+    head, body = split(record.block)
+    click.echo((head if headers else b"") + payload_of(head, body), nl=False)
+
+
+def _time(text: str) -> float:
+    try:
+        return time_of_stamp(text) if text.isdigit() else time_of(text)
+    except ValueError:
+        raise UsageError(f"--time {text!r} is no time", remedy="write 2026-11-16T05:55 or 20261116") from None
+
+
+def _not_archived(collection: Collection, url: str) -> UsageError:
+    return UsageError(
+        f"{url} is not in the archive", remedy=f"collect it: joro crawl -C {collection.path} {url}"
+    )
