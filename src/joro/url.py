@@ -67,7 +67,7 @@ def _tidy(href: str) -> str | None:
             return None
         href = server + href[end:]
     if "%" in href:
-        href = _respell(href)
+        href = respell(href)
     if href[-1] == "?" and href.index("?") == len(href) - 1:
         return href[:-1]
     return href
@@ -96,8 +96,8 @@ def _is_international(host: str) -> bool:
         return False
 
 
-def _respell(href: str) -> str:
-    """Escapes in upper case, needless ones undone."""
+def respell(href: str) -> str:
+    """A URL or a part of it with escapes in upper case and needless ones undone."""
     href = _ESCAPES.sub(lambda run: run[0].upper(), href)
     # Beside a stray percent sign nothing is undone: `%2%45` would become `%2E`, yet another URL.
     if _NEEDLESS.search(href) and not _STRAY.search(href):
