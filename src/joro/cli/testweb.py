@@ -19,6 +19,7 @@ from joro.testweb.web import TestWeb
 @click.option("--hosts", default=1_000, show_default=True, help="Number of hosts.")
 @click.option("--pages", default=20_000, show_default=True, help="Number of pages, all hosts together.")
 @click.option("--port", default=0, metavar="PORT", help="Port to serve on (default: any free one).")
+@click.option("--dns-port", default=0, metavar="PORT", help="Port of its name server; -1: none.")
 @click.option(
     "--addresses",
     type=click.Choice(ADDRESSING),
@@ -56,6 +57,7 @@ def testweb(
     hosts: int,
     pages: int,
     port: int,
+    dns_port: int,
     addresses: str,
     profile: str,
     roles: str,
@@ -88,6 +90,7 @@ def testweb(
         memory_bytes=memory * 1_000_000,
         warm=warm,
         port=port,
+        dns_port=dns_port,
         log=log,
     )
     uvloop.run(_serve(TestWeb(wanted), settings, ready_file))
@@ -108,6 +111,7 @@ def _announce(web: TestWeb, settings: Path | None, ready_file: Path | None) -> N
         settings.write_text(config.render(web.config()), encoding="utf-8")
     click.echo(f"test web: {len(web.plan.hosts)} hosts, {web.plan.pages} pages, seed {web.settings.seed}")
     click.echo(f"serving:  127.0.0.1:{web.port}")
+    click.echo(f"names:    127.0.0.1:{web.dns_port}" if web.dns_port else "names:    none")
     click.echo(f"oracle:   http://127.0.0.1:{web.port}/_oracle/summary")
     click.echo(f"start at: {web.plan.seeds()[0]}")
     if ready_file is not None:

@@ -35,6 +35,7 @@ NEAR, SAME_LANGUAGE = 0.35, 0.75
 NEIGHBOURHOOD = 20
 #: The last tenth of a sitemap host's pages is linked from nowhere: only the sitemap knows them.
 ORPHANS = 0.1
+TINY_EVERY = 301
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,25 @@ class Graph:
     def links(self, page: int) -> list[int]:
         """The pages `page` links to, each once; those it must link to come first."""
         host = self._plan.host_of(page)
+        if host.copy_of >= 0 and host.kind == "exact":
+            return self._copied(host, page)
+        if is_tiny(self._plan, page):
+            return []
+        return self._drawn(host, page)
+
+    def _copied(self, host: Host, page: int) -> list[int]:
+        """The original's links; those without a host's name now lead to the copy's own pages."""
+        original = self._plan.hosts[host.copy_of]
+        start = original.first + page - host.first
+        return [
+            target - original.first + host.first
+            if original.first <= target < original.first + original.pages
+            and not says_host(original, start, target)
+            else target
+            for target in self.links(start)
+        ]
+
+    def _drawn(self, host: Host, page: int) -> list[int]:
         place = page - host.first
         rng = source(self._plan.settings.seed, Stream.LINKS, page)
         targets = dict.fromkeys(self._required(host, place))
@@ -127,6 +147,25 @@ def linked_pages(host: Host) -> int:
     if host.role == "sitemap":
         return max(1, host.pages - int(host.pages * ORPHANS))
     return host.pages
+
+
+def says_host(host: Host, page: int, target: int) -> bool:
+    """True when a link within the site is written with the host's name all the same."""
+    return host.base or (page + target) % 5 == 0
+
+
+def is_nofollow(host: Host, page: int, target: int) -> bool:
+    """True for links marked rel=nofollow: some to other hosts, none on front pages."""
+    outside = not host.first <= target < host.first + host.pages
+    return outside and page != host.first and (page + target) % 17 == 0
+
+
+def is_tiny(plan: Plan, page: int) -> bool:
+    """True for the few pages that are nothing but a title; none depends on them."""
+    if plan.settings.profile == "bench" or page % TINY_EVERY != TINY_EVERY - 1:
+        return False
+    host = plan.host_of(page)
+    return host.copy_of < 0 and is_leaf(host, page - host.first)
 
 
 def is_leaf(host: Host, place: int) -> bool:

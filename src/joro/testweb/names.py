@@ -40,7 +40,7 @@ _ROMAJI = (
 ).split()
 _WORDS = (
     "green river stone bright north south open daily home garden market cloud paper silver swift little "
-    "grand blue field wood hill lake bridge light point craft works press shop book trail song city park house"
+    "grand blue field wood hill lake bridge light point craft works press shop book trail song city park"
 ).split()
 _KANA = "はな さくら やま かわ もり うみ そら かぜ ほし つき はる なつ あき ふゆ まつ たけ".split()
 

@@ -1,41 +1,44 @@
 """What does a page say, at a given version?
 
 In:    a page and its `State`.
-Out:   the HTML as text and as bytes in the host's character set.
+Out:   the HTML, in the host's character set.
 Never: knows the time, sockets or headers; the same page and state give the same bytes.
 
 The main text is picked from a pool of sentences. A new version rewrites the first third of it; the
-needle, the links and the rest stay, as on most real pages.
+needle, the links and the rest stay, as on most real pages. The advertisement and the date stand outside
+the main text.
 """
 
 from __future__ import annotations
 
-import codecs
 import math
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
-from random import Random
 from time import gmtime, strftime
 
 from joro.testweb.chance import Stream, source, uniform
 from joro.testweb.change import Changes, State
-from joro.testweb.graph import Graph, is_leaf
+from joro.testweb.frame import encode, opening
+from joro.testweb.graph import Graph, is_leaf, is_nofollow, is_tiny, says_host
 from joro.testweb.look import Look, Looks
 from joro.testweb.paths import path, url
 from joro.testweb.plan import Host, Plan
-from joro.testweb.texts import Texts, rare_word
+from joro.testweb.texts import Texts
 
 #: Bytes of a page are log-normal: median 16 KB, mean 22 KB; cut at what S0-12 saw.
 SIZE_MEDIAN, SIZE_SIGMA = 16_000.0, 0.8
-SIZE_LEAST, SIZE_MOST = 63, 2_000_000
+SIZE_MOST = 2_000_000
+BIG_SHARE, BIG_FACTOR = 0.001, 40
 BENCH_SIZE = 20_000
 #: What the frame and one link cost in bytes, roughly; the rest of the size is text.
-FRAME_BYTES, LINK_BYTES = 2_300, 85
+FRAME_BYTES, LINK_BYTES = 2_300, 95
 SENTENCES_PER_PARAGRAPH = 5
-NOFOLLOW_SHARE, NOINDEX_SHARE, CANONICAL_SHARE = 0.01, 0.01, 0.3
+NOINDEX_SHARE, NOFOLLOW_SHARE, CANONICAL_SHARE = 0.01, 0.01, 0.3
+NAVIGATION, SIDEBAR = 4, 8
 
-BYTES_PER_CHAR = {"utf-8": {"ja": 3.0, "zh": 3.0, "ko": 2.6, "ru": 1.8}}
+#: Bytes per character of running text, by language: in UTF-8, in the language's own sets.
+WIDTHS = {"ja": (3.0, 2.0), "zh": (3.0, 2.0), "ko": (2.5, 1.8), "ru": (1.85, 1.0)}
 
 
 @dataclass(frozen=True)
@@ -56,19 +59,18 @@ class Pages:
         self._graph = graph
         self._texts = texts
         self._changes = changes
-        self._looks = Looks(self._seed, texts)
         self._bench = plan.settings.profile == "bench"
+        self._looks = Looks(self._seed, texts, plain=self._bench)
         self.title = lru_cache(maxsize=200_000)(self._title)
 
     def needle(self, page: int) -> str:
         """The word that stands on this page (and its copies) and nowhere else."""
         page = self._changes.original(page)
-        return rare_word(self._plan.host_of(page).language, page)
+        return self._texts.needle(self._plan.host_of(page), page)
 
     def _title(self, page: int) -> str:
         page = self._changes.original(page)
-        host = self._plan.host_of(page)
-        return self._texts.prose(host.language).title(source(self._seed, Stream.TITLE, page), host.topic)
+        return self._texts.title(source(self._seed, Stream.TITLE, page), self._plan.host_of(page))
 
     def size_bytes(self, page: int) -> int:
         """How big the page shall be, about."""
@@ -76,9 +78,7 @@ class Pages:
             return BENCH_SIZE
         rng = source(self._seed, Stream.PAGE, page, 1)
         size = round(SIZE_MEDIAN * math.exp(SIZE_SIGMA * rng.gauss(0.0, 1.0)))
-        if rng.random() < 0.002:
-            size *= 40
-        return min(SIZE_MOST, max(SIZE_LEAST, size))
+        return min(SIZE_MOST, size * BIG_FACTOR if rng.random() < BIG_SHARE else size)
 
     def directions(self, page: int) -> Directions:
         """Its meta robots and canonical marks; only leaves say nofollow, so that all stays reachable."""
@@ -86,51 +86,45 @@ class Pages:
         if self._bench or not is_leaf(host, page - host.first):
             return Directions()
         pick = uniform(self._seed, Stream.PAGE, page, 2)
-        canonical = uniform(self._seed, Stream.PAGE, host.number, 3) < CANONICAL_SHARE
         return Directions(
             noindex=pick < NOINDEX_SHARE,
             nofollow=NOINDEX_SHARE / 2 < pick < NOINDEX_SHARE / 2 + NOFOLLOW_SHARE,
-            canonical=canonical,
+            canonical=uniform(self._seed, Stream.PAGE, host.number, 3) < CANONICAL_SHARE,
         )
 
     def content(self, page: int, state: State, extra: str = "") -> bytes:
-        """The page as its host sends it."""
-        return encode(self._plan.host_of(page), self.html(page, state, extra))
-
-    def html(self, page: int, state: State, extra: str = "") -> str:
-        """The page as text; `extra` is put after the links (doors to traps, news and so on)."""
+        """The page as its host sends it; `extra` stands after the links (doors, news and so on)."""
         host = self._plan.host_of(page)
-        source_page = self._changes.original(page)
-        if host.kind == "exact":
-            host, page = self._plan.hosts[host.copy_of], source_page
-        look = self._looks.of(host)
-        targets = self._graph.links(page)
-        room = self.size_bytes(source_page) - FRAME_BYTES - LINK_BYTES * len(targets)
-        rng = source(self._seed, Stream.TEXT, source_page)
-        paragraphs = self._paragraphs(rng, host, source_page, state, room)
-        title = escape(self.title(source_page))
-        parts = [
-            self._head(host, page, look, title),
-            "<body>\n",
-            look.header,
-            f'\n<div id="main"><h1>{title}</h1>\n',
-            f"<p>{look.words[1]}: <time>{strftime('%Y-%m-%d', gmtime(state.since))}</time></p>\n",
-            *paragraphs,
-            "</div>\n",
-            self._advertisement(host, page, state, look),
-            self._links(host, page, targets, look),
-            extra,
-            look.footer,
-            "\n</body>\n</html>\n",
-        ]
-        return "".join(parts)
+        shown = self._changes.original(page)
+        if host.copy_of >= 0 and host.kind == "exact":
+            host, page = self._plan.hosts[host.copy_of], shown
+        if is_tiny(self._plan, page):
+            return encode(host, f"{opening(host)}<title>{self.needle(page)}</title>\n")
+        return encode(host, self._html(host, page, shown, state, extra))
 
-    def _head(self, host: Host, page: int, look: Look, title: str) -> str:
-        lang = f' lang="{host.language}"' if host.has_lang else ""
-        return (
-            f"<!DOCTYPE html>\n<html{lang}>\n<head>\n{meta_charset(host)}"
-            f"<title>{title}</title>\n{self._marks(host, page)}"
-            f'<link rel="stylesheet" href="/style.css">\n{look.head}\n</head>\n'
+    def _html(self, host: Host, page: int, shown: int, state: State, extra: str) -> str:
+        """The page of `host` that shows the text of page `shown` (another one's, when it is a copy)."""
+        look = self._looks.of(host)
+        anchors = [self._anchor(host, page, target, look) for target in self._graph.links(page)]
+        paragraphs = self._paragraphs(host, page, shown, state, len(anchors))
+        inside = min(len(paragraphs) // 3, max(0, len(anchors) - NAVIGATION - SIDEBAR))
+        for number in range(inside):
+            paragraphs[3 * number + 1] += f" {anchors[NAVIGATION + SIDEBAR + number]}"
+        title = escape(self.title(shown))
+        rest = anchors[NAVIGATION + SIDEBAR + inside :]
+        return "".join(
+            (
+                f"{opening(host)}<title>{title}</title>\n{self._marks(host, page)}{look.head}</head>\n",
+                "<body>\n",
+                f'{look.header}<ul id="nav">\n{_list(anchors[:NAVIGATION])}</ul>\n',
+                f"<p>{look.words.updated}: <time>{strftime('%Y-%m-%d', gmtime(state.since))}</time></p>\n",
+                f'<ul id="side">\n{_list(anchors[NAVIGATION : NAVIGATION + SIDEBAR])}</ul>\n',
+                f'<div id="main"><h1>{title}</h1>\n<p>',
+                "</p>\n<p>".join(paragraphs),
+                f"</p>\n</div>\n{self._advertisement(host, page, state, look)}",
+                f"<h2>{look.words.related}</h2>\n<ul>\n{_list(rest)}</ul>\n",
+                f"{extra}{look.footer}</body>\n</html>\n",
+            )
         )
 
     def _marks(self, host: Host, page: int) -> str:
@@ -142,63 +136,61 @@ class Pages:
         if words:
             marks.append(f'<meta name="robots" content="{", ".join(words)}">\n')
         if directions.canonical or host.kind == "aliases":
-            marks.append(f'<link rel="canonical" href="{url(self._plan, page)}">\n')
+            marks.append(f'<link rel="canonical" href="{escape(url(self._plan, page))}">\n')
         return "".join(marks)
 
-    def _paragraphs(self, rng: Random, host: Host, page: int, state: State, room: int) -> list[str]:
-        pool = self._texts.pool(host.language, host.topic)
-        width = BYTES_PER_CHAR.get(host.charset, {}).get(
-            host.language, 2.0 if host.language in "ja zh ko" else 1.0
-        )
-        count = max(3, round(room / (pool.chars * width)))
+    def _paragraphs(self, host: Host, page: int, shown: int, state: State, links: int) -> list[str]:
+        rng = source(self._seed, Stream.TEXT, shown)
+        pool = self._texts.pool(host)
+        room = self.size_bytes(shown) - FRAME_BYTES - LINK_BYTES * links
+        count = max(3, round(room / (pool.chars * _width(host))))
         fresh = max(1, count // 3)
-        again = source(self._seed, Stream.VERSION, page, state.version)
+        again = source(self._seed, Stream.VERSION, shown, state.version)
         sentences = again.choices(pool.sentences, k=fresh) + rng.choices(pool.sentences, k=count - fresh)
-        sentences.insert(rng.randrange(fresh, count), f"{self.needle(page)} ")
+        sentences.insert(rng.randrange(fresh, count), pool.about(self.needle(shown)))
+        if host.kind == "near":
+            sentences[1] = source(self._seed, Stream.TEXT, page).choice(pool.sentences)
         step = SENTENCES_PER_PARAGRAPH
-        return [f"<p>{''.join(sentences[start : start + step])}</p>\n" for start in range(0, count + 1, step)]
+        return ["".join(sentences[start : start + step]) for start in range(0, count + 1, step)]
 
     def _advertisement(self, host: Host, page: int, state: State, look: Look) -> str:
         rng = source(self._seed, Stream.ADVERTISEMENT, page, state.advertisement)
-        slogan = rng.choice(self._texts.pool(host.language, host.topic).sentences)
         number = rng.randrange(1_000_000)
+        sentences = self._texts.pool(host).sentences
         return (
-            f'<div class="ad" id="ad{number}"><b>{look.words[2]}</b> {slogan}'
-            f'<img src="/img/ad{number % 50}.gif" alt=""></div>\n'
+            f'<div class="ad" id="ad{number}"><b>{look.words.advertisement}</b> '
+            f'{sentences[number % len(sentences)]}<img src="/img/ad{number % 50}.gif" alt=""></div>\n'
         )
 
-    def _links(self, host: Host, page: int, targets: list[int], look: Look) -> str:
-        lines = [f"<h2>{look.words[5]}</h2>\n<ul>\n"]
-        lines += [
-            f'<li><a href="{self._href(host, page, target)}">{escape(self.title(target))}</a></li>\n'
-            for target in targets
-        ]
-        lines.append("</ul>\n")
-        return "".join(lines)
+    def _anchor(self, host: Host, page: int, target: int, look: Look) -> str:
+        """One link: within the site mostly without the host's name, and in several spellings."""
+        rel = ' rel="nofollow"' if is_nofollow(host, page, target) else ""
+        return look.anchor % (self._href(host, page, target), rel, escape(self.title(target)))
 
     def _href(self, host: Host, page: int, target: int) -> str:
-        """One link: within the site mostly without the host's name, and in several spellings."""
         if not host.first <= target < host.first + host.pages:
             return escape(url(self._plan, target))
         where = path(host, target - host.first)
+        if host.kind == "aliases" and (page + target) % 3 == 0:
+            where += f"{'&' if '?' in where else '?'}from={page - host.first}"
         if host.base:
             return escape(where[1:]) or "./"
-        return escape(url(self._plan, target) if (page + target) % 5 == 0 else where)
+        if says_host(host, page, target):
+            return escape(host.url[:-1] + where)
+        if (page + target) % 10 == 3:
+            return _climbing(path(host, page - host.first), escape(where))
+        return escape(where)
 
 
-def meta_charset(host: Host) -> str:
-    """The declaration inside the page, in the old or the new spelling, where the host has one."""
-    if host.declared not in ("meta", "both"):
-        return ""
-    if host.number % 2:
-        return f'<meta charset="{host.charset}">\n'
-    return f'<meta http-equiv="Content-Type" content="text/html; charset={host.charset}">\n'
+def _climbing(start: str, where: str) -> str:
+    """`where` as seen from `start`: up to the root by `../`, then down."""
+    return "../" * (start.partition("?")[0].count("/") - 1) + where[1:] or "./"
 
 
-#: What a name of a character set means on the web, in Python's spelling.
-CODECS = {"shift_jis": "cp932", "iso-2022-jp": "iso2022_jp", "iso-8859-1": "cp1252", "windows-1252": "cp1252"}
+def _list(anchors: list[str]) -> str:
+    return "".join(f"<li>{anchor}</li>\n" for anchor in anchors)
 
 
-def encode(host: Host, text: str) -> bytes:
-    """Text in the host's character set; what it lacks is written as a character reference."""
-    return codecs.encode(text, CODECS.get(host.charset, host.charset), "xmlcharrefreplace")
+def _width(host: Host) -> float:
+    unicode_width, own_width = WIDTHS.get(host.language, (1.05, 1.0))
+    return unicode_width if host.charset == "utf-8" else own_width

@@ -17,7 +17,7 @@ from joro.testweb import names, roles, sizes
 from joro.testweb.chance import Stream, source
 from joro.testweb.roles import NORMAL
 from joro.testweb.settings import Settings
-from joro.testweb.texts import LANGUAGES, TOPICS
+from joro.testweb.stopgap import LANGUAGES, STYLES, TOPICS
 
 LANGUAGE_SHARES = {"ja": 0.45, "en": 0.30}  # the others share the rest evenly
 
@@ -66,6 +66,7 @@ class Host:
     validators: str = "both"  # frozen: never change; restless: change at every request
     robots: str = "absent"  # of a restricted host: its kind
     style: int = 0  # how its paths look
+    prose: str = "plain"  # how its texts sound: one of prose.STYLES
     base: bool = False  # <base href>
     copy_of: int = -1  # number of the host it copies
     port: int = 80
@@ -138,6 +139,7 @@ def _host(settings: Settings, number: int, role: str, kind: str, pages: int, ear
         address=_address(settings, number, landlord),
         pages=pages,
         style=rng.randrange(PATH_STYLES),
+        prose=rng.choice(STYLES),
     )
     return plain if settings.profile == "bench" else _with_habits(rng, plain)
 
@@ -217,6 +219,7 @@ def _copy(host: Host, original: Host) -> Host:
         has_lang=original.has_lang,
         style=original.style,
         topic=original.topic,
+        prose=original.prose,
         base=original.base,
     )
 

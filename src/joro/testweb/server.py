@@ -14,6 +14,8 @@ import asyncio
 import socket
 import struct
 from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Protocol, cast
 
 from joro.clock import Clock
@@ -44,7 +46,7 @@ class Booth:
 class Answers(Protocol):
     """Whoever can answer for a host."""
 
-    def answer(self, booth: Booth, target: bytes, gzip: bool, now: float) -> Answer: ...
+    def answer(self, host: Host, target: bytes, gzip: bool, now: float) -> Answer: ...
 
     def mood(self, booth: Booth, answer: Answer, now: float) -> Answer:
         """The answer as a moody host gives it this time."""
@@ -71,19 +73,20 @@ class Desk:
 
 @dataclass(slots=True)
 class Turn:
-    """One request on its way through."""
+    """One request on its way through; the last lines are for the log."""
 
     booth: Booth
-    answer: Answer
     wire: bytes
-    status: int
+    play: Play | None
+    close: bool
     start: float
+    page: int
     target: int
+    status: int
     concurrent: int
     sharing: int
-    close: bool
+    connections: int
     sent: int = 0
-    play: Play | None = None
 
 
 class Connection(asyncio.Protocol):
@@ -186,26 +189,28 @@ class Connection(asyncio.Protocol):
         if booth is not self.booth:
             self._move(booth)
         answer = self._find(booth, target, low, now)
-        wire, status = answer.wire, answer.status
+        wire, status, play = answer.wire, answer.status, None
         if answer.unchanged and b"\r\nif-" in low and is_unchanged(answer, low):
             wire, status = answer.unchanged, 304
         elif method == b"HEAD":
             wire = wire[: answer.head_bytes]
+        elif answer.play is not None:
+            wire, play = b"", answer.play  # a play brings its own bytes
         booth.active += 1
         sharing = desk.sharing[self._address] = desk.sharing.get(self._address, 0) + 1
-        self._turn = turn = Turn(
-            booth,
-            answer,
-            wire,
-            status,
-            desk.real.now(),
-            answer.target,
-            booth.active,
-            sharing,
-            answer.close or not keep,
+        self._turn = Turn(
+            booth=booth,
+            wire=wire,
+            play=play,
+            close=answer.close or not keep,
+            start=desk.real.now(),
+            page=answer.page,
+            target=answer.target,
+            status=status,
+            concurrent=booth.active,
+            sharing=sharing,
+            connections=booth.connections,
         )
-        if method == b"GET":
-            turn.play = answer.play
         if desk.latency_s:
             self._timer = asyncio.get_running_loop().call_later(desk.latency_s, self._send)
         else:
@@ -219,7 +224,7 @@ class Connection(asyncio.Protocol):
         key = (host.number, target, gzip)
         answer = desk.ready.get(key, now)
         if answer is None:
-            answer = desk.answers.answer(booth, target, gzip, now)
+            answer = desk.answers.answer(host, target, gzip, now)
             answer.target = desk.log.target(target.decode("latin-1"))
             if answer.until > now and answer.play is None:
                 desk.ready.put(key, answer)
@@ -283,7 +288,7 @@ class Connection(asyncio.Protocol):
             turn.start,
             desk.real.now(),
             booth.host.number,
-            turn.answer.page,
+            turn.page,
             turn.target,
             turn.sent,
             address_number(self._address),
@@ -291,7 +296,7 @@ class Connection(asyncio.Protocol):
             turn.status,
             turn.concurrent,
             turn.sharing,
-            booth.connections,
+            turn.connections,
             self._port,
         )
 
@@ -330,7 +335,18 @@ def is_unchanged(answer: Answer, low: bytes) -> bool:
     tags = field_value(low, b"if-none-match")
     if tags:
         return bool(answer.etag) and (tags == b"*" or answer.etag.lower() in tags)
-    return bool(answer.modified) and field_value(low, b"if-modified-since") == answer.modified.lower()
+    since = field_value(low, b"if-modified-since")
+    if not since or not answer.modified:
+        return False
+    return since == answer.modified.lower() or _date(since) >= _date(answer.modified)
+
+
+def _date(value: bytes) -> datetime:
+    """A date as HTTP writes it; what cannot be read is long ago."""
+    try:
+        return parsedate_to_datetime(value.decode("latin-1")).replace(tzinfo=None)
+    except ValueError:
+        return datetime.min
 
 
 def address_number(address: str) -> int:

@@ -36,7 +36,7 @@ class Settings:
     memory_bytes: int = 1_000_000_000  # ready answers kept
     warm: bool = False  # make every page before serving the first
     port: int = 0  # 0: any free one
-    dns_port: int = 0
+    dns_port: int = 0  # UDP; -1: no name server
     log: Path | None = None  # access log also written here, as TSV
 
     def __post_init__(self) -> None:
@@ -47,6 +47,9 @@ class Settings:
         )
         _check(self.speed > 0, f"speed = {self.speed}", "give a number above 0")
         _check(self.latency_s >= 0, f"latency = {self.latency_s}", "give 0 or more")
+        _check(
+            self.dns_port >= 0 or self.addresses == "one", "own addresses without DNS", "drop one of the two"
+        )
         _check(self.addresses in ADDRESSING, f"addresses = {self.addresses!r}", "give one or own")
         _check(self.profile in PROFILES, f"profile = {self.profile!r}", "give mixed or bench")
 

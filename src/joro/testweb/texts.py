@@ -1,51 +1,44 @@
 """Where do the words on the pages come from?
 
-In:    a language and a topic.
+In:    a host's language, topic and style.
 Out:   a pool of ready sentences to pick from, titles, and for each page one needle: a word that stands
        on no other page.
-Never: makes a sentence twice for the same purpose: pools are filled once, which is what makes two
-       thousand pages a second possible.
+Never: writes a sentence twice: pools are filled once, which is what makes two thousand pages a second
+       possible.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from random import Random
 
-LANGUAGES = ("ja", "en", "de")
-TOPICS = ("travel", "food", "science")
+from joro.testweb.plan import Host
+from joro.testweb.stopgap import Prose, rare_word
 
+#: Sentences in a pool: two pages of one topic then share few of them.
+POOL_SIZE = 1_000
+UNSPACED = frozenset({"ja", "zh"})
 
-def rare_word(language: str, number: int) -> str:
-    return f"zq{number:x}x"
-
-
-class Prose:
-    def __init__(self, language: str, seed: int) -> None:
-        self.language = language
-
-    def title(self, rng: Random, topic: str) -> str:
-        return self.sentence(rng, topic)[:20]
-
-    def sentence(self, rng: Random, topic: str) -> str:
-        if self.language == "ja":
-            return f"私は{rng.randrange(1000)}回、{topic}の本を図書館で読みました。"
-        return f"I have read {rng.randrange(1000)} books about {topic} in the library. "
-
-    def name(self, rng: Random) -> str:
-        return f"Name {rng.randrange(1000)}"
-
-    def pool(self, topic: str, size: int = 400) -> list[str]:
-        rng = Random(1)
-        return [self.sentence(rng, topic) for _ in range(size)]
+#: The sentence around a needle; other languages write the bare word.
+AROUND = {
+    "ja": "ここには{}という言葉があります。",
+    "en": "The word {} stands here. ",
+    "zh": "这里有一个词叫{}。",
+}
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Sentences on one topic in one language."""
+    """Sentences on one topic in one language, escaped, each with the space that follows it."""
 
     sentences: list[str]
     chars: float  # mean length
+    language: str
+
+    def about(self, needle: str) -> str:
+        """A sentence that holds the needle."""
+        return AROUND.get(self.language, "{}. ").format(needle)
 
 
 class Texts:
@@ -53,20 +46,38 @@ class Texts:
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._prose: dict[str, Prose] = {}
-        self._pools: dict[tuple[str, str], Pool] = {}
+        self._prose: dict[tuple[str, str], Prose] = {}
+        self._pools: dict[tuple[str, str, str], Pool] = {}
 
-    def prose(self, language: str) -> Prose:
-        """The writer of one language."""
-        if language not in self._prose:
-            self._prose[language] = Prose(language, self._seed)
-        return self._prose[language]
+    def title(self, rng: Random, host: Host) -> str:
+        """A title, not escaped."""
+        return self._writer(host).title(rng, host.topic)
 
-    def pool(self, language: str, topic: str) -> Pool:
-        """The sentences of one topic."""
-        found = self._pools.get((language, topic))
+    def name(self, rng: Random, host: Host) -> str:
+        """Who owns the site."""
+        return self._writer(host).name(rng)
+
+    def needle(self, host: Host, number: int) -> str:
+        """The word that belongs to page `number` alone."""
+        return rare_word(host.language, number)
+
+    def pool(self, host: Host) -> Pool:
+        """The sentences a host writes with."""
+        key = (host.language, host.topic, host.prose)
+        found = self._pools.get(key)
         if found is None:
-            sentences = self.prose(language).pool(topic)
-            found = Pool(sentences, sum(map(len, sentences)) / len(sentences))
-            self._pools[language, topic] = found
+            found = self._pools[key] = self._fill(host)
         return found
+
+    def _fill(self, host: Host) -> Pool:
+        space = "" if host.language in UNSPACED else " "
+        sentences = [
+            escape(one, quote=False) + space for one in self._writer(host).pool(host.topic, POOL_SIZE)
+        ]
+        return Pool(sentences, sum(map(len, sentences)) / len(sentences), host.language)
+
+    def _writer(self, host: Host) -> Prose:
+        key = (host.language, host.prose)
+        if key not in self._prose:
+            self._prose[key] = Prose(host.language, self._seed, style=host.prose)
+        return self._prose[key]

@@ -14,11 +14,14 @@ import socket
 from joro.clock import FastClock, RealClock
 from joro.config import Config, Fetch
 from joro.errors import PortInUse
+from joro.testweb import moods
 from joro.testweb import plan as planning
 from joro.testweb.answer import Answer
+from joro.testweb.dns import Resolver
 from joro.testweb.log import AccessLog
 from joro.testweb.oracle import Oracle
 from joro.testweb.paths import path
+from joro.testweb.plan import Host
 from joro.testweb.ready import Ready
 from joro.testweb.server import Booth, Connection, Desk
 from joro.testweb.settings import EPOCH, Settings
@@ -41,6 +44,7 @@ class TestWeb:
         self.clock = FastClock(epoch=EPOCH, speed=settings.speed)
         self.real = RealClock()
         self.oracle = Oracle(self.site, self.log, self.clock, self.real)
+        self._moods = moods.Moods(settings.seed, self.date)
         self._names = [host.name for host in self.plan.hosts]
         self._desk = Desk(
             booths={host.name.encode(): Booth(host) for host in self.plan.hosts},
@@ -50,17 +54,23 @@ class TestWeb:
             clock=self.clock,
             real=self.real,
             latency_s=settings.latency_s,
+            moody=moods.ROLES,
         )
         self._server: asyncio.Server | None = None
+        self._dns: asyncio.BaseTransport | None = None
         self._flusher: asyncio.TimerHandle | None = None
         self.port = 0
         self.dns_port = 0
 
-    def answer(self, booth: Booth, target: bytes, gzip: bool, now: float) -> Answer:
-        return self.site.answer(booth, target, gzip, now)
+    def answer(self, host: Host, target: bytes, gzip: bool, now: float) -> Answer:
+        return self.site.answer(host, target, gzip, now)
 
     def mood(self, booth: Booth, answer: Answer, now: float) -> Answer:
-        return answer
+        return self._moods.mood(booth, answer, now)
+
+    def date(self) -> float:
+        """The time servers write into Date fields: today's at natural speed, else the virtual one."""
+        return self.real.now() if self.settings.speed == 1.0 else self.clock.now()
 
     def oracle_answer(self, target: str) -> bytes:
         return self.oracle.http(target)
@@ -70,17 +80,23 @@ class TestWeb:
         if self.settings.warm:
             self.warm()
         loop = asyncio.get_running_loop()
-        listener = self._listener()
+        # Everything in 127/8 arrives only at a socket bound to all addresses; strangers are dropped at once.
+        address = "127.0.0.1" if self.settings.addresses == "one" else "0.0.0.0"
+        listener = bound(socket.SOCK_STREAM, address, self.settings.port)
         self.port = listener.getsockname()[1]
         self._server = await loop.create_server(
             lambda: Connection(self._desk), sock=listener, backlog=BACKLOG
         )
+        if self.settings.dns_port >= 0:
+            await self._start_dns()
         self._flush()
 
     async def stop(self) -> None:
         """Hang up on everyone, write the rest of the log."""
         if self._flusher is not None:
             self._flusher.cancel()
+        if self._dns is not None:
+            self._dns.close()
         if self._server is not None:
             self._server.close()
             for connection in list(self._desk.open):
@@ -89,6 +105,12 @@ class TestWeb:
             await asyncio.sleep(0)  # aborted connections log their last request
         self.log.close(self._names)
 
+    async def _start_dns(self) -> None:
+        name_server = bound(socket.SOCK_DGRAM, "127.0.0.1", self.settings.dns_port)
+        self.dns_port = name_server.getsockname()[1]
+        loop = asyncio.get_running_loop()
+        self._dns, _ = await loop.create_datagram_endpoint(lambda: Resolver(self.plan), sock=name_server)
+
     def warm(self) -> None:
         """Make every page now, as far as the memory allowed for it goes."""
         now = self.clock.now()
@@ -96,7 +118,7 @@ class TestWeb:
             for place in range(booth.host.pages):
                 target = path(booth.host, place).encode()
                 gzip = booth.host.transfer == "gzip"
-                answer = self.site.answer(booth, target, gzip, now)
+                answer = self.site.answer(booth.host, target, gzip, now)
                 answer.target = self.log.target(target.decode())
                 self._desk.ready.put((booth.host.number, target, gzip), answer)
 
@@ -110,23 +132,24 @@ class TestWeb:
         )
         return Config(fetch=fetch)
 
-    def _listener(self) -> socket.socket:
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        address = "127.0.0.1" if self.settings.addresses == "one" else "0.0.0.0"
-        try:
-            listener.bind((address, self.settings.port))
-            listener.listen(BACKLOG)
-        except OSError as error:
-            listener.close()
-            if error.errno != errno.EADDRINUSE:
-                raise
-            raise PortInUse(
-                f"port {self.settings.port} is taken", remedy="give another --port, or 0 for any free one"
-            ) from None
-        listener.setblocking(False)
-        return listener
-
     def _flush(self) -> None:
         self.log.flush(self._names)
         self._flusher = asyncio.get_running_loop().call_later(FLUSH_EVERY_S, self._flush)
+
+
+def bound(kind: socket.SocketKind, address: str, port: int) -> socket.socket:
+    """A socket of ours on that port; `PortInUse` when someone else has it."""
+    listener = socket.socket(socket.AF_INET, kind)
+    if kind == socket.SOCK_STREAM:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((address, port))
+        if kind == socket.SOCK_STREAM:
+            listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        if error.errno != errno.EADDRINUSE:
+            raise
+        raise PortInUse(f"port {port} is taken", remedy="give another one, or 0 for any free one") from None
+    listener.setblocking(False)
+    return listener
