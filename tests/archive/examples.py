@@ -37,7 +37,10 @@ def visit(
 
 def writer(directory: Path, *, limit_bytes: int = 1_000_000, clock: Clock | None = None) -> WarcWriter:
     return WarcWriter(
-        directory, limit_bytes=limit_bytes, clock=clock or FakeClock(NOON), robot="joro/0 (+http://x.example/)"
+        directory,
+        limit_bytes=limit_bytes,
+        clock=clock or FakeClock(NOON),
+        robot="joro/0 (+http://x.example/)",
     )
 
 

@@ -238,4 +238,3 @@ def test_any_bytes_come_back_and_satisfy_other_readers(
     with warc.open("rb") as file:
         for fast in FastIterator(file):
             assert fast.verify_payload_digest() or "WARC-Payload-Digest" not in fast.headers
-

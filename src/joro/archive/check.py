@@ -123,8 +123,8 @@ def _check_index(listed: bytes, expected: list[bytes], is_open: bool, verdict: V
     lines = listed.splitlines(keepends=True)
     lost, stray = len(set(expected) - set(lines)), len(set(lines) - set(expected))
     if lost:
-        verdict.disorder.append(f"its index lacks {lost} captures")
+        verdict.disorder.append(f"captures missing from its index: {lost}")
     if stray and not verdict.damage:  # of a damaged record the index is the last witness
-        verdict.disorder.append(f"its index has {stray} lines without a capture")
+        verdict.disorder.append(f"index lines without a capture: {stray}")
     if lines != sorted(lines):
         verdict.disorder.append("its index is not sorted")

@@ -83,13 +83,14 @@ def salvage(path: Path, offset: int, known: Callable[[], Sequence[int]]) -> Iter
     is itself a WARC slip its records into ours.
     """
     while True:
+        # Taken before reading: what a writer adds meanwhile is no gap but simply not read yet.
+        size = path.stat().st_size
         try:
             for member in members(path, offset):
                 offset = member.end
                 yield member
         except ArchiveError:
             pass
-        size = path.stat().st_size
         listed = known() if offset < size else ()
         after = bisect_right(listed, offset)
         if after == len(listed) or listed[after] >= size:

@@ -86,8 +86,8 @@ def _report(verdicts: list[Verdict], missing: list[str]) -> bool:
         click.echo(f"{name}: is gone, only its index is left; restore it from a copy")
     records = sum(verdict.records for verdict in verdicts)
     captures = sum(verdict.captures for verdict in verdicts)
-    end = f"{len(bad) + len(missing)} of them bad" if bad or missing else "all whole"
-    click.echo(f"{len(verdicts)} WARC files, {records:,} records, {captures:,} captures: {end}")
+    end = f"bad files: {len(bad) + len(missing)}" if bad or missing else "all whole"
+    click.echo(f"WARC files: {len(verdicts)}, records: {records:,}, captures: {captures:,}; {end}")
     return not (bad or missing)
 
 

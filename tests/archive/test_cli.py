@@ -1,0 +1,90 @@
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from joro.cli import joro
+from joro.config import Config
+from joro.errors import CollectionError, UsageError
+from joro.store.collection import Collection
+from tests.archive.examples import CHUNKED_HEAD, NOON, URL, only, visit, writer
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Collection:
+    """A collection with three versions of one page."""
+    collection = Collection.create(tmp_path / "web", Config())
+    archive = writer(collection.archive)
+    for day in range(3):
+        archive.append(visit(body=b"day %d" % day, time=NOON + 86_400 * day))
+    archive.append(visit("http://c.example/", b"3\r\nabc\r\n0\r\n\r\n", head=CHUNKED_HEAD))
+    archive.close()
+    return collection
+
+
+def run(collection: Collection, *arguments: str) -> Result:
+    command, *others = arguments
+    return CliRunner().invoke(joro, ["archive", command, "-C", str(collection.path), *others])
+
+
+def test_a_whole_archive_passes(collection: Collection) -> None:
+    result = run(collection, "check")
+    assert (result.exit_code, result.stdout) == (0, "WARC files: 1, records: 9, captures: 4; all whole\n")
+
+
+def test_a_bad_file_is_one_line_with_its_remedy(collection: Collection) -> None:
+    warc = only(collection.archive)
+    warc.write_bytes(warc.read_bytes()[:-5])
+    result = run(collection, "check")
+    assert result.exit_code == 1
+    line, total = result.stdout.splitlines()
+    assert line.startswith(f"{warc.name}: ")
+    assert line.endswith("; restore it from a copy; its other records stay readable")
+    assert total == "WARC files: 1, records: 8, captures: 4; bad files: 1"
+
+
+def test_mending_puts_an_unclosed_archive_right(collection: Collection) -> None:
+    archive = writer(collection.archive)
+    archive.append(visit())
+    archive.flush()
+    checked = run(collection, "check")
+    assert checked.exit_code == 1
+    assert "killed before closing it; run: joro archive check --mend" in checked.stdout
+    assert run(collection, "check", "--mend").exit_code == 0
+    assert run(collection, "check").exit_code == 0
+
+
+def test_nothing_is_mended_under_a_robot(collection: Collection) -> None:
+    with collection.lock("robot"):
+        assert run(collection, "check").exit_code == 0
+        assert isinstance(run(collection, "check", "--mend").exception, CollectionError)
+
+
+def test_versions_are_listed_oldest_first(collection: Collection) -> None:
+    lines = run(collection, "list", URL).stdout.splitlines()
+    assert [line[:16] for line in lines[1:]] == ["2023-11-14 22:13", "2023-11-15 22:13", "2023-11-16 22:13"]
+
+
+def test_the_newest_version_is_shown(collection: Collection) -> None:
+    assert run(collection, "show", URL).stdout_bytes == b"day 2"
+
+
+@pytest.mark.parametrize("time", ["2023-11-15T21:00", "20231116", "2023-11-16T07:00+09:00"])
+def test_the_version_of_a_time_is_shown(time: str, collection: Collection) -> None:
+    assert run(collection, "show", URL, "--time", time).stdout_bytes == b"day 1"
+
+
+def test_the_head_is_shown_on_request_and_chunk_frames_never(collection: Collection) -> None:
+    shown = run(collection, "show", "http://c.example/", "--headers").stdout_bytes
+    assert shown == CHUNKED_HEAD + b"abc"
+
+
+@pytest.mark.parametrize("command", ["list", "show"])
+def test_a_page_never_archived_is_an_error_with_a_remedy(command: str, collection: Collection) -> None:
+    error = run(collection, command, "http://nowhere.example/").exception
+    assert isinstance(error, UsageError)
+    assert "not in the archive; collect it: joro crawl" in str(error)
+
+
+def test_a_time_that_is_none_is_refused(collection: Collection) -> None:
+    assert isinstance(run(collection, "show", URL, "--time", "yesterday").exception, UsageError)
