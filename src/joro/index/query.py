@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import tantivy
@@ -100,6 +101,31 @@ def _hit(entry: Entry, score: float, patterns: list[re.Pattern[str]]) -> Hit:
         charset=entry.charset,
         score=score,
     )
+
+
+def plain(found: Results) -> dict[str, Any]:
+    """Results as JSON has them; times are UTC, spans count characters."""
+    return {
+        "query": found.query,
+        "total": found.total,
+        "offset": found.offset,
+        "elapsed_ms": round(found.elapsed_s * 1000, 3),
+        "results": [_plain_hit(hit) for hit in found.hits],
+    }
+
+
+def _plain_hit(hit: Hit) -> dict[str, Any]:
+    return {
+        "url": hit.url,
+        "title": hit.title.text,
+        "title_spans": hit.title.spans,
+        "snippet": hit.snippet.text,
+        "snippet_spans": hit.snippet.spans,
+        "time": datetime.fromtimestamp(hit.time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "language": hit.language,
+        "charset": hit.charset,
+        "score": hit.score,
+    }
 
 
 def _compiled(schema: tantivy.Schema, clauses: list[Clause]) -> tantivy.Query:

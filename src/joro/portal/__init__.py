@@ -1,1 +1,1 @@
-"""Where people search, read and steer the collection: pages and API."""
+"""Where do people search and read the collection? Pages, API, replay of captures."""

@@ -1,0 +1,133 @@
+"""Which page answers which address?
+
+In:    a collection.
+Out:   a web application: search, archived captures, their versions; results also as JSON.
+Never: needs JavaScript or anything from outside; shows a word of the web unescaped.
+
+    /                             the search box
+    /search?q=…&page=2            results
+    /archive/20261116055500/URL   the capture nearest to that time
+    /archive/*/URL                every version of a page
+    /api/search?q=…, /api/stats   JSON
+    /healthz                      "ok"
+"""
+
+from __future__ import annotations
+
+import logging
+from importlib import resources
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from joro.errors import JoroError
+from joro.index.query import DEPTH_LIMIT, search
+from joro.index.segment import Reader, place
+from joro.portal.api import Api, number
+from joro.portal.capture import Captures
+from joro.portal.look import Look, Paging
+from joro.store.collection import Collection
+
+log = logging.getLogger(__name__)
+
+RESULTS_PER_PAGE = 10
+
+#: On every answer that brings no rules of its own (a capture does).
+RULES = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+        b"frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+)
+RESOURCES = {"style.css": "text/css", "icon.svg": "image/svg+xml"}
+
+
+def application(collection: Collection) -> ASGIApp:
+    """The portal of one collection."""
+    reader = Reader(place(collection.index))
+    look = Look(collection.path.resolve().name)
+    pages, captures, api = Pages(reader, look), Captures(collection.archive, look), Api(collection, reader)
+    app = Starlette(
+        routes=[
+            Route("/", pages.home),
+            Route("/search", pages.results),
+            Route("/archive/*/{url:path}", captures.versions),
+            Route("/archive/{stamp}/{url:path}", captures.show),
+            Route("/api/search", api.search),
+            Route("/api/stats", api.stats),
+            Route("/healthz", healthz),
+            *(Route(f"/{name}", resource) for name in RESOURCES),
+        ],
+        exception_handlers={HTTPException: pages.problem, JoroError: pages.problem, Exception: pages.problem},
+    )
+    return Rules(app)  # outermost, so that they hold on error pages too
+
+
+class Pages:
+    """Searching."""
+
+    def __init__(self, reader: Reader, look: Look) -> None:
+        self._reader = reader
+        self._look = look
+
+    def home(self, request: Request) -> Response:
+        return self._look.page("home.html", searchable=len(self._reader))
+
+    def results(self, request: Request) -> Response:
+        query = request.query_params.get("q", "")
+        if not query.strip():
+            return self.home(request)
+        page = number(request, "page", 1, least=1, most=DEPTH_LIMIT // RESULTS_PER_PAGE)
+        found = search(self._reader, query, offset=(page - 1) * RESULTS_PER_PAGE, limit=RESULTS_PER_PAGE)
+        paging = Paging(page, min(found.total, DEPTH_LIMIT), RESULTS_PER_PAGE)
+        return self._look.page(
+            "results.html", query=query, found=found, paging=paging, searchable=len(self._reader)
+        )
+
+    def problem(self, request: Request, error: Exception) -> Response:
+        """A page for whatever went wrong, with a way on; what broke inside stays inside."""
+        if isinstance(error, HTTPException):
+            missing = error.status_code == 404
+            text = "There is nothing at this address." if missing else error.detail
+            return self._look.page("problem.html", error.status_code, problem=text, remedy="")
+        if isinstance(error, JoroError):
+            return self._look.page("problem.html", 500, problem=error.problem, remedy=error.remedy)
+        log.error("%s failed", request.url.path, exc_info=error)
+        return self._look.page("problem.html", 500, problem="Something broke in the portal.", remedy="")
+
+
+def healthz(request: Request) -> Response:
+    return PlainTextResponse("ok\n")
+
+
+def resource(request: Request) -> Response:
+    """The style sheet or the icon; its address carries its version, so it may be kept for long."""
+    name = request.url.path.lstrip("/")
+    content = resources.files("joro.portal").joinpath("pages", name).read_bytes()
+    return Response(content, media_type=RESOURCES[name], headers={"cache-control": "max-age=86400"})
+
+
+class Rules:
+    """Tells the browser what our pages may do, which is next to nothing."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_rules(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                present = {name for name, _ in message["headers"]}
+                message["headers"] = [
+                    *message["headers"],
+                    *(rule for rule in RULES if rule[0] not in present),
+                ]
+            await send(message)
+
+        await self._app(scope, receive, send_with_rules)
