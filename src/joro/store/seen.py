@@ -1,0 +1,94 @@
+"""Which fingerprints were seen before?
+
+In:    64-bit fingerprints, in batches: the larger, the cheaper.
+Out:   which of them are new; from then on they are known.
+Never: holds more in memory than the buffer: 8 bytes a key lie on disk, read through the page cache.
+
+Sort and merge (DRUM: Lee, Leonard, Wang, Loguinov 2008): new fingerprints gather in a sorted buffer,
+and `merge` works it, partition by partition, into sorted files. A partition is replaced by rename, so
+a crash leaves the old or the new one. Merging what is there already changes nothing; whoever keeps a
+log of the fingerprints added since the last merge can therefore simply `add` them again.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Marks = NDArray[np.uint64]
+
+#: Files; a merge needs memory for the largest of them twice.
+PARTITIONS = 64
+_SHIFT = np.uint64(64 - 6)
+_NONE: Marks = np.empty(0, np.uint64)
+
+
+class SeenSet:
+    """Fingerprints on disk, with the newest in memory."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._directory = directory
+        self._parts = [self._open(number) for number in range(PARTITIONS)]
+        self._buffer = _NONE
+
+    def __len__(self) -> int:
+        """Fingerprints known."""
+        return len(self._buffer) + sum(len(part) for part in self._parts)
+
+    @property
+    def unmerged(self) -> int:
+        """Fingerprints in memory only."""
+        return len(self._buffer)
+
+    def add(self, marks: Marks) -> NDArray[np.intp]:
+        """Make `marks` known; the positions at which one stood for the first time ever, in order."""
+        unique, first = np.unique(marks, return_index=True)
+        new = ~_contains(self._buffer, unique)
+        for number, start, end in _partitions(unique):
+            new[start:end] &= ~_contains(self._parts[number], unique[start:end])
+        self._buffer = _merged(self._buffer, unique[new])
+        return np.sort(first[new])
+
+    def merge(self) -> None:
+        """Move the buffer to disk."""
+        for number, start, end in _partitions(self._buffer):
+            path = self._path(number)
+            draft = path.with_suffix(".new")
+            with draft.open("wb") as file:
+                file.write(_merged(self._parts[number], self._buffer[start:end]).tobytes())
+            os.replace(draft, path)
+            self._parts[number] = self._open(number)
+        self._buffer = _NONE
+
+    def _path(self, number: int) -> Path:
+        return self._directory / f"{number:02d}.seen"
+
+    def _open(self, number: int) -> Marks:
+        path = self._path(number)
+        if not path.exists() or path.stat().st_size == 0:
+            return _NONE
+        return np.memmap(path, np.uint64, "r")
+
+
+def _partitions(marks: Marks) -> list[tuple[int, int, int]]:
+    """Where each partition's share of sorted `marks` begins and ends."""
+    bounds = np.searchsorted(marks >> _SHIFT, np.arange(PARTITIONS + 1, dtype=np.uint64))
+    return [(number, *bounds[number : number + 2]) for number in np.flatnonzero(np.diff(bounds)).tolist()]
+
+
+def _contains(table: Marks, keys: Marks) -> NDArray[np.bool_]:
+    if not len(table):
+        return np.zeros(len(keys), np.bool_)
+    at = np.searchsorted(table, keys)
+    at[at == len(table)] = 0
+    return np.asarray(table[at] == keys)
+
+
+def _merged(table: Marks, keys: Marks) -> Marks:
+    """Both sorted arrays as one; `keys` holds nothing that is in `table`, except after a crash."""
+    keys = keys[~_contains(table, keys)]
+    return np.insert(table, np.searchsorted(table, keys), keys) if len(keys) else table

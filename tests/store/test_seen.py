@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from joro.store.seen import SeenSet
+
+MARKS = st.lists(st.integers(0, 2**64 - 1) | st.sampled_from([0, 1, 2**58, 2**63, 2**64 - 1]), max_size=60)
+
+
+def marks(*numbers: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    return np.array(numbers, np.uint64)
+
+
+def test_the_first_of_equals_is_new(tmp_path: Path) -> None:
+    seen = SeenSet(tmp_path)
+    assert seen.add(marks(5, 3, 5, 7)).tolist() == [0, 1, 3]
+    assert seen.add(marks(3, 9)).tolist() == [1]
+
+
+def test_what_was_merged_is_known_to_the_next_process(tmp_path: Path) -> None:
+    seen = SeenSet(tmp_path)
+    seen.add(marks(1, 2**64 - 1))
+    seen.merge()
+    assert SeenSet(tmp_path).add(marks(1, 2, 2**64 - 1)).tolist() == [1]
+
+
+def test_merging_the_same_again_changes_nothing(tmp_path: Path) -> None:
+    seen = SeenSet(tmp_path)
+    seen.add(marks(1, 2))
+    seen.merge()
+    seen.add(marks(1, 2))
+    seen.merge()
+    assert len(SeenSet(tmp_path)) == 2
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(batches=st.lists(st.tuples(MARKS, st.booleans()), max_size=8))
+def test_it_agrees_with_a_plain_set(
+    tmp_path_factory: pytest.TempPathFactory, batches: list[tuple[list[int], bool]]
+) -> None:
+    seen, plain = SeenSet(tmp_path_factory.mktemp("seen")), set[int]()
+    for batch, merge in batches:
+        expected = []
+        for position, mark in enumerate(batch):
+            if mark not in plain:
+                plain.add(mark)
+                expected.append(position)
+        assert seen.add(marks(*batch)).tolist() == expected
+        if merge:
+            seen.merge()
+    assert len(seen) == len(plain)
