@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 import uvloop
 
-from joro import config
+from joro.config import render
 from joro.testweb.settings import ADDRESSING, PROFILES, Settings
-from joro.testweb.web import TestWeb
+from joro.testweb.web import TestWeb, config
 
 
 @click.command()
@@ -50,7 +50,7 @@ from joro.testweb.web import TestWeb
 @click.option(
     "--ready-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the port here once the web is up.",
+    help="Write the port and the name server's port here once the web is up.",
 )
 def testweb(
     seed: int,
@@ -108,7 +108,7 @@ async def _serve(web: TestWeb, settings: Path | None, ready_file: Path | None) -
 
 def _announce(web: TestWeb, settings: Path | None, ready_file: Path | None) -> None:
     if settings is not None:
-        settings.write_text(config.render(web.config()), encoding="utf-8")
+        settings.write_text(render(config(web.port, web.dns_port)), encoding="utf-8")
     click.echo(f"test web: {len(web.plan.hosts)} hosts, {web.plan.pages} pages, seed {web.settings.seed}")
     click.echo(f"serving:  127.0.0.1:{web.port}")
     click.echo(f"names:    127.0.0.1:{web.dns_port}" if web.dns_port else "names:    none")
@@ -116,5 +116,5 @@ def _announce(web: TestWeb, settings: Path | None, ready_file: Path | None) -> N
     click.echo(f"start at: {web.plan.seeds()[0]}")
     if ready_file is not None:
         draft = ready_file.with_suffix(".new")
-        draft.write_text(f"{web.port}\n", encoding="utf-8")
+        draft.write_text(f"{web.port}\n{web.dns_port}\n", encoding="utf-8")
         draft.rename(ready_file)

@@ -11,6 +11,7 @@ making the 17 before it, and its 400th change without the 399 before.
 from __future__ import annotations
 
 import enum
+import math
 import struct
 from random import Random
 
@@ -49,6 +50,12 @@ def draw(seed: int, stream: Stream, first: int, second: int = 0) -> int:
 def uniform(seed: int, stream: Stream, first: int, second: int = 0) -> float:
     """A number in [0, 1)."""
     return (draw(seed, stream, first, second) >> 11) * 2.0**-53
+
+
+def normal(seed: int, stream: Stream, first: int, second: int = 0) -> float:
+    """A number of the standard normal distribution (Box and Muller)."""
+    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(seed, stream, first, second)))
+    return radius * math.cos(math.tau * uniform(seed, stream, first, ~second))
 
 
 def source(seed: int, stream: Stream, first: int, second: int = 0) -> Random:

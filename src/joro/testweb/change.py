@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass
 from random import Random
 
-from joro.testweb.chance import Stream, draw, source, uniform
+from joro.testweb.chance import Stream, draw, normal, source, uniform
 from joro.testweb.graph import is_leaf
 from joro.testweb.plan import Plan
 from joro.testweb.settings import DAY_S, EPOCH
@@ -72,8 +72,8 @@ class Changes:
         """λ: mean number of changes a day (of a cosmetic page: of its decoration)."""
         if self.kind(page) == "steady":
             return 0.0
-        rng = source(self._seed, Stream.RATE, self.original(page), 2)
-        return min(RATE_LIMIT_PER_DAY, RATE_MEDIAN_PER_DAY * math.exp(RATE_SIGMA * rng.gauss(0.0, 1.0)))
+        deviation = normal(self._seed, Stream.RATE, self.original(page), 2)
+        return min(RATE_LIMIT_PER_DAY, RATE_MEDIAN_PER_DAY * math.exp(RATE_SIGMA * deviation))
 
     def original(self, page: int) -> int:
         """The page this one copies, or itself."""
@@ -116,6 +116,10 @@ class Changes:
             return []
         made = self.made(page)
         return [time for time in self._process(page, kind).between(since, until) if time > made]
+
+    def has_news(self, page: int, seen: float, now: float) -> bool:
+        """Whether the main text is another at `now` than it was when `seen`."""
+        return self.kind(page) in ("poisson", "burst") and self.state(page, now).since > seen
 
     def _process(self, page: int, kind: str) -> Process:
         return Process(

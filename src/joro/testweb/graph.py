@@ -125,14 +125,15 @@ class Graph:
     def _inside(self, rng: Random, host: Host, place: int) -> int:
         pages = linked_pages(host)
         if rng.random() < 0.4:
-            near = place + rng.randint(-15, 15)
+            near = place + int(31 * rng.random()) - 15
             return host.first + near % pages
         return host.first + int(pages * rng.random() ** 3)
 
     def _outside(self, rng: Random, host: Host) -> int:
         pick = rng.random()
         if pick < NEAR:
-            number = (host.number + rng.randint(-NEIGHBOURHOOD, NEIGHBOURHOOD)) % len(self._plan.hosts)
+            step = int((2 * NEIGHBOURHOOD + 1) * rng.random()) - NEIGHBOURHOOD
+            number = (host.number + step) % len(self._plan.hosts)
         elif pick < SAME_LANGUAGE:
             number = self._language_fame[host.language].pick(rng)
         else:

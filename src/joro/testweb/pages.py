@@ -17,7 +17,7 @@ from functools import lru_cache
 from html import escape
 from time import gmtime, strftime
 
-from joro.testweb.chance import Stream, source, uniform
+from joro.testweb.chance import Stream, draw, normal, source, uniform
 from joro.testweb.change import Changes, State
 from joro.testweb.frame import encode, opening
 from joro.testweb.graph import Graph, is_leaf, is_nofollow, is_tiny, says_host
@@ -61,14 +61,18 @@ class Pages:
         self._changes = changes
         self._bench = plan.settings.profile == "bench"
         self._looks = Looks(self._seed, texts, plain=self._bench)
-        self.title = lru_cache(maxsize=200_000)(self._title)
+        self._heading = lru_cache(maxsize=200_000)(self._make_heading)
 
     def needle(self, page: int) -> str:
         """The word that stands on this page (and its copies) and nowhere else."""
         page = self._changes.original(page)
         return self._texts.needle(self._plan.host_of(page), page)
 
-    def _title(self, page: int) -> str:
+    def _make_heading(self, page: int) -> str:
+        return escape(self.title(page))
+
+    def title(self, page: int) -> str:
+        """What it is called; a copy like its original."""
         page = self._changes.original(page)
         return self._texts.title(source(self._seed, Stream.TITLE, page), self._plan.host_of(page))
 
@@ -76,9 +80,9 @@ class Pages:
         """How big the page shall be, about."""
         if self._bench:
             return BENCH_SIZE
-        rng = source(self._seed, Stream.PAGE, page, 1)
-        size = round(SIZE_MEDIAN * math.exp(SIZE_SIGMA * rng.gauss(0.0, 1.0)))
-        return min(SIZE_MOST, size * BIG_FACTOR if rng.random() < BIG_SHARE else size)
+        size = round(SIZE_MEDIAN * math.exp(SIZE_SIGMA * normal(self._seed, Stream.PAGE, page, 1)))
+        big = uniform(self._seed, Stream.PAGE, page, 4) < BIG_SHARE
+        return min(SIZE_MOST, size * BIG_FACTOR if big else size)
 
     def directions(self, page: int) -> Directions:
         """Its meta robots and canonical marks; only leaves say nofollow, so that all stays reachable."""
@@ -110,7 +114,7 @@ class Pages:
         inside = min(len(paragraphs) // 3, max(0, len(anchors) - NAVIGATION - SIDEBAR))
         for number in range(inside):
             paragraphs[3 * number + 1] += f" {anchors[NAVIGATION + SIDEBAR + number]}"
-        title = escape(self.title(shown))
+        title = self._heading(shown)
         rest = anchors[NAVIGATION + SIDEBAR + inside :]
         return "".join(
             (
@@ -154,8 +158,7 @@ class Pages:
         return ["".join(sentences[start : start + step]) for start in range(0, count + 1, step)]
 
     def _advertisement(self, host: Host, page: int, state: State, look: Look) -> str:
-        rng = source(self._seed, Stream.ADVERTISEMENT, page, state.advertisement)
-        number = rng.randrange(1_000_000)
+        number = draw(self._seed, Stream.ADVERTISEMENT, page, state.advertisement) % 1_000_000
         sentences = self._texts.pool(host).sentences
         return (
             f'<div class="ad" id="ad{number}"><b>{look.words.advertisement}</b> '
@@ -165,21 +168,22 @@ class Pages:
     def _anchor(self, host: Host, page: int, target: int, look: Look) -> str:
         """One link: within the site mostly without the host's name, and in several spellings."""
         rel = ' rel="nofollow"' if is_nofollow(host, page, target) else ""
-        return look.anchor % (self._href(host, page, target), rel, escape(self.title(target)))
+        return look.anchor % (self._href(host, page, target), rel, self._heading(target))
 
     def _href(self, host: Host, page: int, target: int) -> str:
         if not host.first <= target < host.first + host.pages:
-            return escape(url(self._plan, target))
+            return url(self._plan, target).replace("&", "&amp;")
         where = path(host, target - host.first)
         if host.kind == "aliases" and (page + target) % 3 == 0:
             where += f"{'&' if '?' in where else '?'}from={page - host.first}"
+        where = where.replace("&", "&amp;")
         if host.base:
-            return escape(where[1:]) or "./"
+            return where[1:] or "./"
         if says_host(host, page, target):
-            return escape(host.url[:-1] + where)
+            return host.url[:-1] + where
         if (page + target) % 10 == 3:
-            return _climbing(path(host, page - host.first), escape(where))
-        return escape(where)
+            return _climbing(path(host, page - host.first), where)
+        return where
 
 
 def _climbing(start: str, where: str) -> str:

@@ -8,9 +8,10 @@ Never: parses robots.txt: the rules are planned, the file is written from them, 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from joro.testweb.paths import SECTIONS
+from joro.testweb.paths import path
 from joro.testweb.plan import Host
 
 #: RFC 9309: a robot reads at least 500 KiB of a robots.txt.
@@ -43,7 +44,7 @@ class Rules:
 
 def rules(host: Host) -> Rules:
     """The rules of one host."""
-    part = f"/{SECTIONS[host.number % len(SECTIONS)]}"
+    part = section(host)
     match host.robots:
         case "absent":
             return Rules(status=404)
@@ -56,11 +57,16 @@ def rules(host: Host) -> Rules:
         case "delay":
             return Rules(delay_s=2.0)
         case "wildcard":
-            return Rules(contains=part, ends="7.html")
+            return Rules(contains=part.strip("/"), ends="7.html")
         case "error":
             return Rules(status=503)
         case _:
             return Rules()
+
+
+def section(host: Host) -> str:
+    """The part of the host that holds its third page, as a prefix of paths."""
+    return re.match(r"/[^/?]*/?", path(host, 2))[0]  # type: ignore[index]  # every path begins with /
 
 
 def text(host: Host, sitemap: str = "") -> str:
@@ -74,7 +80,7 @@ def text(host: Host, sitemap: str = "") -> str:
     lines += [f"Disallow: {prefix}" for prefix in planned.disallow]
     lines += [f"Allow: {prefix}" for prefix in planned.allow]
     if planned.contains:
-        lines.append(f"Disallow: /*{planned.contains[1:]}")
+        lines.append(f"Disallow: /*{planned.contains}")
     if planned.ends:
         lines.append(f"Disallow: /*{planned.ends}$")
     if planned.delay_s:

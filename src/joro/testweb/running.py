@@ -1,7 +1,8 @@
 """How does a test get a web of its own?
 
 In:    `Settings`.
-Out:   `with running(settings) as web:` a web in a thread of this process, or in a process of its own.
+Out:   `with running(settings) as web:` a web in a thread of this process; `separate` the same in a
+       process of its own, for measurements and for crawlers that need the whole interpreter.
 Never: outlives the `with` block.
 """
 
@@ -9,10 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import subprocess
+import sys
+import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,7 +27,7 @@ import uvloop
 
 from joro.config import Config
 from joro.testweb.settings import Settings
-from joro.testweb.web import TestWeb
+from joro.testweb.web import TestWeb, config
 
 
 class OracleClient:
@@ -54,6 +60,12 @@ class Running:
     config: Config  # what a collection needs to see it
     oracle: OracleClient
     seeds: list[str]
+    pid: int = 0  # of its process, when it has one of its own
+
+
+def _facade(port: int, dns_port: int) -> Running:
+    oracle = OracleClient(port)
+    return Running(port, dns_port, config(port, dns_port), oracle, oracle.get("/summary")["seeds"])
 
 
 @contextmanager
@@ -83,8 +95,39 @@ def running(settings: Settings) -> Iterator[Running]:
     if failure:
         raise failure[0]
     try:
-        yield Running(web.port, web.dns_port, web.config(), OracleClient(web.port), web.plan.seeds())
+        yield _facade(web.port, web.dns_port)
     finally:
         loop, done = stop[0]
         loop.call_soon_threadsafe(done.set)
         thread.join()
+
+
+@contextmanager
+def separate(settings: Settings) -> Iterator[Running]:
+    """A web in a process of its own, by the command a user would type."""
+    with tempfile.TemporaryDirectory() as directory:
+        ready = Path(directory) / "ready"
+        command = [sys.executable, "-m", "joro", "testweb", "--ready-file", str(ready), *_options(settings)]
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        try:
+            while not ready.exists():
+                if child.poll() is not None:
+                    raise ChildProcessError(f"the test web ended with code {child.returncode}")
+                time.sleep(0.02)
+            port, dns_port = map(int, ready.read_text(encoding="utf-8").split())
+            yield replace(_facade(port, dns_port), pid=child.pid)
+        finally:
+            child.terminate()
+            child.wait()
+
+
+def _options(settings: Settings) -> Iterator[str]:
+    for name in ("seed", "hosts", "pages", "addresses", "profile", "speed", "port", "dns_port"):
+        yield f"--{name.replace('_', '-')}={getattr(settings, name)}"
+    yield f"--roles={','.join(settings.roles)}"
+    yield f"--latency={settings.latency_s * 1_000}"
+    yield f"--memory={settings.memory_bytes // 1_000_000}"
+    if settings.warm:
+        yield "--warm"
+    if settings.log is not None:
+        yield f"--log={settings.log}"

@@ -14,8 +14,6 @@ import asyncio
 import socket
 import struct
 from dataclasses import dataclass, field
-from datetime import datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Protocol, cast
 
 from joro.clock import Clock
@@ -23,6 +21,7 @@ from joro.testweb.answer import Answer, Play, Stop
 from joro.testweb.log import AccessLog
 from joro.testweb.plan import Host
 from joro.testweb.ready import Ready
+from joro.testweb.request import absolute, field_value, is_unchanged
 
 HEAD_LIMIT_BYTES = 65_536
 BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -174,7 +173,7 @@ class Connection(asyncio.Protocol):
             return self._refuse(WRONG_METHOD)
         name = field_value(low, b"host")
         if target[:1] != b"/":
-            name, target = _absolute(target)
+            name, target = absolute(target)
         if name in (b"oracle.testweb", b"127.0.0.1", b"localhost"):
             return self._oracle(target, name)
         booth = self._desk.booths.get(name)
@@ -185,7 +184,7 @@ class Connection(asyncio.Protocol):
 
     def _begin(self, booth: Booth, method: bytes, target: bytes, low: bytes, keep: bool) -> None:
         desk = self._desk
-        now = desk.clock.now()
+        start, now = desk.real.now(), desk.clock.now()
         if booth is not self.booth:
             self._move(booth)
         answer = self._find(booth, target, low, now)
@@ -203,7 +202,7 @@ class Connection(asyncio.Protocol):
             wire=wire,
             play=play,
             close=answer.close or not keep,
-            start=desk.real.now(),
+            start=start,
             page=answer.page,
             target=answer.target,
             status=status,
@@ -312,41 +311,6 @@ class Connection(asyncio.Protocol):
         self._buffer = b""
         self._transport.write(wire)
         self._transport.close()
-
-
-def field_value(low: bytes, name: bytes) -> bytes:
-    """The value of a header field in a lower-case request head; of `host`, without the port."""
-    start = low.find(b"\r\n" + name + b":")
-    if start < 0:
-        return b""
-    end = low.find(b"\r\n", start + 2)
-    value = low[start + len(name) + 3 : end if end > 0 else None].strip()
-    return value.split(b":", 1)[0] if name == b"host" else value
-
-
-def _absolute(target: bytes) -> tuple[bytes, bytes]:
-    """Host and path of a request as proxies get it: GET http://host/path."""
-    authority, _, path = target.partition(b"://")[2].partition(b"/")
-    return authority.lower().split(b":", 1)[0], b"/" + path
-
-
-def is_unchanged(answer: Answer, low: bytes) -> bool:
-    """Whether the validators sent still hold; If-None-Match wins over If-Modified-Since (RFC 9110)."""
-    tags = field_value(low, b"if-none-match")
-    if tags:
-        return bool(answer.etag) and (tags == b"*" or answer.etag.lower() in tags)
-    since = field_value(low, b"if-modified-since")
-    if not since or not answer.modified:
-        return False
-    return since == answer.modified.lower() or _date(since) >= _date(answer.modified)
-
-
-def _date(value: bytes) -> datetime:
-    """A date as HTTP writes it; what cannot be read is long ago."""
-    try:
-        return parsedate_to_datetime(value.decode("latin-1")).replace(tzinfo=None)
-    except ValueError:
-        return datetime.min
 
 
 def address_number(address: str) -> int:

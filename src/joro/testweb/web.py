@@ -122,19 +122,20 @@ class TestWeb:
                 answer.target = self.log.target(target.decode())
                 self._desk.ready.put((booth.host.number, target, gzip), answer)
 
-    def config(self) -> Config:
-        """Settings with which a collection sees this web, and only it."""
-        fetch = Fetch(
-            nameservers=(f"127.0.0.1:{self.dns_port}",) if self.dns_port else (),
-            hosts={} if self.dns_port else {"*": "127.0.0.1"},
-            ports={"80": self.port},
-            allow_addresses=("127.0.0.0/8",),
-        )
-        return Config(fetch=fetch)
-
     def _flush(self) -> None:
         self.log.flush(self._names)
         self._flusher = asyncio.get_running_loop().call_later(FLUSH_EVERY_S, self._flush)
+
+
+def config(port: int, dns_port: int) -> Config:
+    """Settings with which a collection sees the web on that port, and nothing else."""
+    fetch = Fetch(
+        nameservers=(f"127.0.0.1:{dns_port}",) if dns_port else (),
+        hosts={} if dns_port else {"*": "127.0.0.1"},
+        ports={"80": port},
+        allow_addresses=("127.0.0.0/8",),
+    )
+    return Config(fetch=fetch)
 
 
 def bound(kind: socket.SocketKind, address: str, port: int) -> socket.socket:
