@@ -11,9 +11,10 @@ against: `docs/concepts/robots-txt.md` lists what it forgives and the three plac
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from operator import itemgetter
 
 from joro.url import respell, try_canonical
 
@@ -43,69 +44,79 @@ _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _PATH = re.compile(r"(?://)?(?:[^/?;#]*://)?[^/?;#]*([/?;][^#\0]*)?")
 
 
-class _Rule(NamedTuple):
-    """One pattern, cut up for matching."""
+#: One pattern, cut up for matching. A plain tuple: a named one takes four times as long to make, and
+#: there are thousands per second. The fields:
+#:   weight  length of the pattern, doubled, plus one for Allow: the heaviest match decides
+#:   needle  its last piece: a path without it cannot match, and most paths are without it
+#:   pieces  what stands between its asterisks; () when the needle is all, a plain prefix
+#:   ends    a dollar sign closes it
+#:   line    its number, 0 when there is no file
+#:   value   as the line has it, escapes normalised
+_Rule = tuple[int, str, tuple[str, ...], bool, int, str]
 
-    needle: str  # its longest piece: a path without it cannot match
-    pieces: tuple[str, ...]  # what stands between its asterisks; () when needle is all, a plain prefix
-    ends: bool  # a dollar sign closes it
-    allow: bool
-    line: int
-    value: str  # as the line has it, escapes normalised
 
-    def matches(self, path: str) -> bool:
-        """Leftmost search for each piece suffices: no piece can profit from starting later."""
-        if not self.pieces:
-            return path.startswith(self.needle)
-        if not path.startswith(self.pieces[0]):
+def _matches(pieces: tuple[str, ...], ends: bool, path: str) -> bool:
+    """Leftmost search for each piece suffices: no piece can profit from starting later."""
+    if not path.startswith(pieces[0]):
+        return False
+    at = len(pieces[0])
+    if len(pieces) == 1:
+        return len(path) == at
+    for piece in pieces[1:-1]:
+        at = path.find(piece, at)
+        if at < 0:
             return False
-        at = len(self.pieces[0])
-        if len(self.pieces) == 1:
-            return len(path) == at
-        for piece in self.pieces[1:-1]:
-            at = path.find(piece, at)
-            if at < 0:
-                return False
-            at += len(piece)
-        last = self.pieces[-1]
-        if self.ends:
-            return path.endswith(last) and len(path) - len(last) >= at
-        return path.find(last, at) >= 0
+        at += len(piece)
+    last = pieces[-1]
+    if ends:
+        return path.endswith(last) and len(path) - len(last) >= at
+    return path.find(last, at) >= 0
 
 
 class Robots:
     """What one robots.txt says to us."""
 
-    __slots__ = ("_rules", "crawl_delay_s", "sitemaps")
+    __slots__ = ("_prefixes", "_rules", "_wild", "crawl_delay_s", "sitemaps")
 
     def __init__(
         self, rules: tuple[_Rule, ...], crawl_delay_s: float | None = None, sitemaps: tuple[str, ...] = ()
     ) -> None:
-        self._rules = rules  # the strongest first
+        self._rules = rules  # the heaviest first
+        self._wild = tuple(rule for rule in rules if rule[2])
+        self._prefixes = tuple({rule[1] for rule in rules if not rule[2]})
         self.crawl_delay_s = crawl_delay_s
         self.sitemaps = sitemaps  # canonical URLs
 
     def allows(self, url: str) -> bool:
         """May we visit this canonical URL (or path)? What no rule speaks of is allowed."""
         rule = self._deciding(url)
-        return rule is None or rule.allow
+        return rule is None or _is_allow(rule)
 
     def rule_for(self, url: str) -> str | None:
         """The rule that decides about `url`, with its line number, for people; None when none does."""
         rule = self._deciding(url)
         if rule is None:
             return None
-        if rule.line == 0:
+        *_, line, value = rule
+        if line == 0:
             return "robots.txt cannot be had, so nothing is allowed"
-        return f"line {rule.line}: {'Allow' if rule.allow else 'Disallow'}: {rule.value}"
+        return f"line {line}: {'Allow' if _is_allow(rule) else 'Disallow'}: {value}"
 
     def _deciding(self, url: str) -> _Rule | None:
         path = _path(url)
-        for rule in self._rules:
-            if rule[0] in path and rule.matches(path):
-                # RFC 9309, 2.2.2: robots.txt itself is always allowed.
-                return None if path == "/robots.txt" else rule
+        # One call sees that no plain prefix fits, as with most pages: four times as fast as a loop over 80.
+        rules = self._rules if path.startswith(self._prefixes) else self._wild
+        for rule in rules:
+            if rule[1] in path:
+                _, needle, pieces, ends, *_ = rule
+                if _matches(pieces, ends, path) if pieces else path.startswith(needle):
+                    # RFC 9309, 2.2.2: robots.txt itself is always allowed.
+                    return None if path == "/robots.txt" else rule
         return None
+
+
+def _is_allow(rule: _Rule) -> bool:
+    return rule[0] % 2 == 1
 
 
 def _path(url: str) -> str:
@@ -117,8 +128,7 @@ def _path(url: str) -> str:
 def parse(body: bytes, agent: str) -> Robots:
     """Read a robots.txt for the robot whose product token is `agent`."""
     reader = _Reader(agent.encode().lower())
-    for number, line in enumerate(_lines(body), 1):
-        reader.read(number, line)
+    reader.read(_lines(body))
     return reader.robots()
 
 
@@ -139,6 +149,13 @@ def _lines(body: bytes) -> Iterable[bytes]:
     return lines
 
 
+@functools.lru_cache(maxsize=1_024)
+def _kind(key: bytes) -> str | None:
+    """What a line with this key is about: the web has a dozen spellings of each, so remember them."""
+    found = _KEY.match(key.strip())
+    return found and found.lastgroup
+
+
 class _Group:
     """The rules for one robot, or for everyone: all groups naming it are one (RFC 9309, 2.2.1)."""
 
@@ -156,97 +173,103 @@ class _Reader:
         self.agent = agent
         self.ours: _Group | None = None  # rules that name us
         self.everyone = _Group()
+        self.group: _Group | None = None  # where the rules we are reading belong, if they concern us
+        self.closed = False  # has this group had a rule, so that the next user-agent line opens another?
         self.sitemaps: list[bytes] = []
-        self.named = self.starred = False  # does the group we are in name us, or everyone?
-        self.closed = False  # has it had a rule, so that the next user-agent line opens another?
 
-    def read(self, number: int, line: bytes) -> None:
-        if b"#" in line:
-            line = line[: line.index(b"#")]
-        line = line.strip()
-        key, colon, value = line.partition(b":")
-        if not colon:
-            words = _TWO_WORDS.fullmatch(line)  # a colon forgotten, as in `Disallow /x`
-            if words is None:
-                return
-            key, value = words.groups()
-        found = _KEY.match(key)
-        if found is None:
-            return
-        value = value.strip()
-        if found.lastgroup == "agent":
+    def read(self, lines: Iterable[bytes]) -> None:
+        for number, line in enumerate(lines, 1):
+            key, colon, value = line.partition(b":")
+            if not colon or b"#" in key:
+                # A colon forgotten, as in `Disallow /x`: forgiven when there are just two words.
+                words = _TWO_WORDS.fullmatch(key.partition(b"#")[0].strip())
+                if words is None:
+                    continue
+                key, value = words.groups()
+            kind = _kind(key)
+            if kind is None:
+                continue
+            if b"#" in value:
+                value = value[: value.index(b"#")]
+            self._take(kind, value.strip(), number)
+
+    def _take(self, kind: str, value: bytes, number: int) -> None:
+        if kind == "agent":
             self._open(value)
-        elif found.lastgroup == "sitemap":
+        elif kind == "sitemap":
             self.sitemaps.append(value)
-        elif self.named or self.starred:
-            self._add(found.lastgroup, value, number)
-
-    def _open(self, value: bytes) -> None:
-        if self.closed:
-            self.named = self.starred = self.closed = False
-        if _EVERYONE.match(value):
-            self.starred = True
+        elif self.group is None:
             return
-        token = _PRODUCT_TOKEN.match(value)
-        if token and token[0].lower() == self.agent:
-            self.named = True
-            self.ours = self.ours or _Group()
-
-    def _add(self, kind: str | None, value: bytes, number: int) -> None:
-        group = self.ours if self.named and self.ours else self.everyone
-        if kind == "delay":
+        elif kind == "delay":
             # No standard line, so it closes no group; of several the longest counts.
             seconds = _SECONDS.match(value)
             if seconds:
-                group.delay_s = max(float(seconds[0]), group.delay_s or 0.0)
+                self.group.delay_s = max(float(seconds[0]), self.group.delay_s or 0.0)
         else:
             self.closed = True
-            group.rules.append((value, kind == "allow", number))
+            self.group.rules.append((value, kind == "allow", number))
+
+    def _open(self, value: bytes) -> None:
+        if self.closed:
+            self.group, self.closed = None, False
+        if _EVERYONE.match(value):
+            self.group = self.group or self.everyone
+            return
+        token = _PRODUCT_TOKEN.match(value)
+        if token and token[0].lower() == self.agent:
+            self.ours = self.group = self.ours or _Group()
 
     def robots(self) -> Robots:
         group = self.ours or self.everyone
-        rules = [rule for line in group.rules for rule in _rules(*line)]
-        # The longest pattern decides, Allow before Disallow among equals: the first match will do.
-        rules.sort(key=lambda weighed: (-weighed[0], not weighed[1].allow))
+        rules = _rules(group.rules)
         found = (try_canonical(value.decode(errors="replace")) for value in self.sitemaps)
         sitemaps = tuple(dict.fromkeys(url for url in found if url))
         if not rules and not sitemaps and group.delay_s is None:
             return ALLOW_ALL
-        return Robots(tuple(rule for _, rule in rules), group.delay_s, sitemaps)
+        return Robots(tuple(rules), group.delay_s, sitemaps)
 
 
-def _rules(raw: bytes, allow: bool, line: int) -> Iterable[tuple[int, _Rule]]:
-    """The weighed rules of one line: usually one, none for an empty value."""
-    value = _normalised(raw)
-    if value:
-        yield len(value), _rule(value, value, allow, line)
-    if allow:
-        slash = value.rfind("/")
-        if slash >= 0 and value.startswith("/index.htm", slash):
-            # Google: who allows the index page allows its directory.
-            yield slash + 2, _rule(value[: slash + 1] + "$", value, allow, line)
-    elif "%" in value:
-        # RFC 9309, 2.2.2 compares `%7E` and `~` as equal. Our URLs have only `~`, so the rule must too.
-        respelled = respell(value)
-        if respelled != value:
-            yield len(respelled), _rule(respelled, value, allow, line)
+def _rules(lines: list[tuple[bytes, bool, int]]) -> list[_Rule]:
+    """The rules that lines (value, allow, number) stand for, the heaviest first; an empty value is none."""
+    rules = []
+    for raw, allow, number in lines:
+        value = raw.decode() if raw.isascii() and b"%" not in raw else _normalised(raw)
+        if value:
+            rules.append(_rule(value, value, allow, number))
+            twin = _allowed_directory(value) if allow else _respelled(value)
+            if twin:
+                rules.append(_rule(twin, value, allow, number))
+    rules.sort(key=itemgetter(0), reverse=True)
+    return rules
+
+
+def _allowed_directory(value: str) -> str | None:
+    """Google: who allows the index page allows its directory, too."""
+    slash = value.rfind("/")
+    return value[: slash + 1] + "$" if slash >= 0 and value.startswith("/index.htm", slash) else None
+
+
+def _respelled(value: str) -> str | None:
+    """RFC 9309, 2.2.2 compares `%7E` and `~` as equal. Our URLs have only `~`, so a Disallow must, too."""
+    respelled = respell(value) if "%" in value else value
+    return respelled if respelled != value else None
 
 
 def _normalised(value: bytes) -> str:
     """A pattern with its escapes in upper case and all that is not ASCII escaped."""
-    if b"%" in value:
-        value = _ESCAPE.sub(lambda escape: escape[0].upper(), value)
-    if not value.isascii():
-        value = _NOT_ASCII.sub(lambda octet: b"%%%02X" % octet[0][0], value)
-    return value.decode("ascii")
+    value = _ESCAPE.sub(lambda escape: escape[0].upper(), value)
+    return _NOT_ASCII.sub(lambda octet: b"%%%02X" % octet[0][0], value).decode()
 
 
 def _rule(pattern: str, value: str, allow: bool, line: int) -> _Rule:
-    ends = pattern.endswith("$")
-    if not ends and "*" not in pattern:
-        return _Rule(pattern, (), False, allow, line, value)
-    pieces = tuple(pattern.removesuffix("$").split("*"))
-    return _Rule(max(pieces, key=len), pieces, ends, allow, line, value)
+    weight = 2 * len(pattern) + allow
+    ends = pattern[-1] == "$" and pattern[-2:] != "*$"
+    # An asterisk at the end, with or without dollar, adds only weight: a pattern matches prefixes anyway.
+    core = pattern[:-1] if ends else pattern.removesuffix("$").rstrip("*")
+    if not ends and "*" not in core:
+        return weight, core, (), False, line, value
+    pieces = tuple(core.split("*"))
+    return weight, pieces[-1], pieces, ends, line, value
 
 
 def from_status(status: int, body: bytes, agent: str) -> Robots:
