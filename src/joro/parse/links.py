@@ -1,0 +1,150 @@
+"""Where does a page point?
+
+In:    a parsed page and its URL.
+Out:   the links in it, joined to the page's base and canonical, each once.
+Never: follows one; decides whether one may be followed.
+
+Two readers: the robot needs URLs only and calls `link_urls`; `links` reads the anchor texts too, for
+documents, and takes twice as long.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from joro.model import Link
+from joro.parse.html import Element, Tree
+from joro.parse.query import query_codec, with_query_in
+from joro.url import Joiner, join
+
+#: A link's text says what the other page is about; a whole page inside a link does not.
+ANCHOR_LIMIT_CHARS = 200
+
+#: Of <link>, only what leads to pages: not style sheets, icons, connections to be opened beforehand.
+_PAGE_RELATIONS = frozenset({"canonical", "alternate", "next", "prev", "previous"})
+
+#: The "shared declarative refresh steps" of the HTML Standard: a time, a separator, a URL in some dress.
+_REFRESH = re.compile(
+    r"[\t\n\f\r ]*+(?:[0-9]++|(?=\.))[0-9.]*+(?:\Z|[\t\n\f\r ]|(?=[;,]))[\t\n\f\r ]*+[;,]?+[\t\n\f\r ]*+(.*)",
+    re.DOTALL,
+)
+_REFRESH_URL = re.compile(
+    r"""(?:url[\t\n\f\r ]*+=[\t\n\f\r ]*+)?+(?:"([^"]*)|'([^']*)|(.*))""", re.DOTALL | re.IGNORECASE
+)
+
+#: A link as written: kind, reference, rel in lower case, and the element it was found on.
+Written = tuple[str, str, str, Element]
+
+
+def base_of(tree: Tree, url: str) -> str:
+    """What relative links are relative to: the first <base> with an href, if that leads anywhere."""
+    for base in tree.all("base"):
+        href = base.attr("href")
+        if href is not None:
+            return join(url, href) or url
+    return url
+
+
+def written(tree: Tree) -> Iterator[Written]:
+    """Every place where the page names another page."""
+    for tag in ("a", "area"):
+        for element in tree.all(tag):
+            ref = element.attr("href")
+            if ref is not None:
+                rel = element.attr("rel")
+                yield tag, ref, rel.lower() if rel else "", element
+    for tag in ("frame", "iframe"):
+        for element in tree.all(tag):
+            if ref := element.attr("src"):
+                yield "frame", ref, "", element
+    for element in tree.all("link"):
+        rel = (element.attr("rel") or "").lower()
+        words = rel.split()
+        ref = element.attr("href")
+        if ref and not _PAGE_RELATIONS.isdisjoint(words) and "stylesheet" not in words:
+            yield "canonical" if "canonical" in words else "link", ref, rel, element
+    yield from _refreshes(tree)
+
+
+def _refreshes(tree: Tree) -> Iterator[Written]:
+    """The first refresh that can be read; a browser ignores the others."""
+    for meta in tree.all("meta"):
+        if (meta.attr("http-equiv") or "").lower() == "refresh":
+            ref = refresh_target(meta.attr("content") or "")
+            if ref:
+                yield "refresh", ref, "", meta
+            if ref is not None:
+                return
+
+
+def refresh_target(content: str) -> str | None:
+    """The URL, as written, that a refresh leads to; "" is the page itself, None is no refresh at all."""
+    refresh = _REFRESH.match(content)
+    target = _REFRESH_URL.match(refresh[1]) if refresh else None
+    return next(part for part in target.groups() if part is not None) if target else None
+
+
+def _joiner(tree: Tree, base: str) -> Callable[[str], str | None]:
+    """Joins links as a browser does: the query of a link is spelled in the charset of its page."""
+    to_base = Joiner(base)
+    codec = query_codec(tree.charset)
+    if not codec:
+        return to_base
+    return lambda ref: to_base(ref if ref.isascii() else with_query_in(codec, ref))
+
+
+def link_urls(tree: Tree, base: str) -> tuple[dict[str, bool], str]:
+    """URLs in the order of the page, each with "may be followed" as far as rel says; and the canonical URL.
+
+    A URL that is linked both with and without nofollow may be followed.
+    """
+    to_base = _joiner(tree, base)
+    found: dict[str, bool] = {}
+    canonical = ""
+    for kind, ref, rel, _ in written(tree):
+        url = to_base(ref)
+        if url is None:
+            continue
+        if rel:
+            found[url] = found.get(url, False) or "nofollow" not in rel
+            if kind == "canonical":
+                canonical = canonical or url
+        else:
+            found[url] = True
+    return found, canonical
+
+
+def links(tree: Tree, url: str) -> list[Link]:
+    """The links of a page with their anchor texts; what is linked twice in the same words is kept once."""
+    to_base = _joiner(tree, base_of(tree, url))
+    found: dict[Link, None] = {}
+    for kind, ref, rel, element in written(tree):
+        target = to_base(ref)
+        if target is not None:
+            found[Link(target, _anchor(kind, element), rel, kind)] = None
+    return list(found)
+
+
+def _anchor(kind: str, element: Element) -> str:
+    if kind == "a":
+        return anchor_text(element)
+    text = element.attr("alt" if kind == "area" else "title") or ""
+    return " ".join(text[: 2 * ANCHOR_LIMIT_CHARS].split())[:ANCHOR_LIMIT_CHARS]
+
+
+def anchor_text(element: Element) -> str:
+    """The text of a link, or of the image that stands for it.
+
+    Read string by string: links can be nested (through tables), and each would read all the others.
+    """
+    text = ""
+    for string in element.strings:
+        text += string
+        if len(text) > 4 * ANCHOR_LIMIT_CHARS:
+            break
+    text = " ".join(text.split())
+    if not text:
+        image = element.find("img")
+        text = " ".join((image.attr("alt") or "").split()) if image is not None else ""
+    return text[:ANCHOR_LIMIT_CHARS].rstrip()

@@ -1,0 +1,115 @@
+"""What do the robot and the indexer need to know of a page?
+
+In:    a response, or its payload with what its header said.
+Out:   an `Outline` (links and directives, for the robot) or a `Document` (text too, for the indexer).
+Never: raises because of what a server sent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from joro.model import Document, Response
+from joro.parse.charset import charset_of, decode
+from joro.parse.directives import directives, header_directives
+from joro.parse.html import Tree
+from joro.parse.language import language_of
+from joro.parse.links import base_of, link_urls, links
+from joro.parse.payload import is_html, mime_of, unwrap
+from joro.parse.text import title_of, visible_text, without_soft_breaks
+from joro.url import join
+
+#: Bytes that decide whether a payload without a media type is a page.
+_HEAD_BYTES = 512
+
+
+@dataclass(slots=True)
+class Outline:
+    """What the robot needs to go on from a page."""
+
+    links: list[str] = field(default_factory=list)  # in the order of the page, each once
+    nofollow: frozenset[str] = frozenset()  # those of them the page links with rel=nofollow only
+    directives: frozenset[str] = frozenset()
+    title: str = ""
+    canonical: str = ""  # what rel=canonical says, "" if nothing
+    base: str = ""
+    charset: str = ""
+
+    @property
+    def follow(self) -> bool:
+        """May links of this page be followed at all?"""
+        return "nofollow" not in self.directives
+
+    @property
+    def to_follow(self) -> list[str]:
+        """The links the page does not ask us to leave alone."""
+        if not self.follow:
+            return []
+        return [url for url in self.links if url not in self.nofollow] if self.nofollow else self.links
+
+
+def outline(payload: bytes, url: str, content_type: str, x_robots: str = "", agent: str = "joro") -> Outline:
+    """Links and directives of a payload; one that is no page has no links."""
+    if not is_html(mime_of({"content-type": content_type}), payload[:_HEAD_BYTES]):
+        return Outline(directives=header_directives(x_robots, agent), base=url)
+    charset = charset_of(payload, content_type, url)
+    tree = Tree(decode(payload, charset), charset)
+    base = base_of(tree, url)
+    found, canonical = link_urls(tree, base)
+    return Outline(
+        links=list(found),
+        nofollow=frozenset(target for target, follow in found.items() if not follow),
+        directives=directives(tree, x_robots, agent),
+        title=title_of(tree),
+        canonical=canonical,
+        base=base,
+        charset=charset,
+    )
+
+
+def outline_of(url: str, response: Response, agent: str = "joro") -> Outline:
+    """The outline of a response; a redirect is a page with one link."""
+    headers = response.headers
+    x_robots = headers.get("x-robots-tag", "")
+    if 300 <= response.status < 400:
+        target = join(url, headers.get("location", "")) if headers.get("location") else None
+        asked = header_directives(x_robots, agent)
+        return Outline([target] if target else [], directives=asked, base=url)
+    mime = mime_of(headers)
+    if not is_html(mime, b"<p>"):
+        return Outline(directives=header_directives(x_robots, agent), base=url)
+    content = unwrap(response)
+    if content.undecoded and not is_html("", content.content[:_HEAD_BYTES]):
+        return Outline(directives=header_directives(x_robots, agent), base=url)
+    return outline(content.content, url, headers.get("content-type", ""), x_robots, agent)
+
+
+def document(
+    payload: bytes, url: str, content_type: str, x_robots: str = "", agent: str = "joro"
+) -> Document:
+    """The readable form of a payload: a page, or plain text; anything else is an empty document."""
+    mime = mime_of({"content-type": content_type})
+    if is_html(mime, payload[:_HEAD_BYTES]):
+        return _page(payload, url, content_type, x_robots, agent)
+    asked = header_directives(x_robots, agent)
+    if mime != "text/plain":
+        return Document(url, title="", text="", charset="", language="", directives=asked)
+    charset = charset_of(payload, content_type, url)
+    text = decode(payload, charset)
+    return Document(url, "", text, charset, language_of(text), directives=asked)
+
+
+def _page(payload: bytes, url: str, content_type: str, x_robots: str, agent: str) -> Document:
+    charset = charset_of(payload, content_type, url)
+    tree = Tree(without_soft_breaks(decode(payload, charset)), charset)
+    found = tuple(links(tree, url))
+    text = visible_text(tree)
+    return Document(
+        url=url,
+        title=title_of(tree),
+        text=text,
+        charset=charset,
+        language=language_of(text, tree.language),
+        links=found,
+        directives=directives(tree, x_robots, agent),
+    )

@@ -1,0 +1,218 @@
+"""What did the server mean to send, under all its wrappings?
+
+In:    a response, its body byte for byte as received.
+Out:   the payload: without chunk frames and content encodings, cut at a limit.
+Never: raises because of what a server sent; holds more than the limit and one step of a decoder.
+
+A stream that breaks or ends too early gives what came before. An encoding we do not know, or that was
+announced and is not there, stays on and is named: many servers announce what they do not do.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import brotli
+from isal import isal_zlib
+
+from joro.model import Response
+
+#: Payloads are cut here: as long as the longest body (`fetch.body_limit_bytes`), and 800 pages of 20 KB.
+LIMIT_BYTES = 16_000_000
+
+#: What is more is not taken apart: each member or frame costs a step, and nobody honest needs so many.
+_MEMBERS = 64
+_FRAMES = 20_000
+_CODINGS = 4
+
+#: A broken stream is read again in pieces this small, so that little is lost before the break.
+_PIECE_BYTES = 64
+
+_BROKEN: tuple[type[Exception], ...] = (isal_zlib.error, brotli.error)  # type: ignore[assignment]  # its stub
+
+_FRAME = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
+_GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_WINDOW, _ZLIB_WINDOW, _RAW_WINDOW = 31, 15, -15
+
+#: Takes bytes and the room that is left, gives at most that many bytes.
+Step = Callable[[bytes, int], bytes]
+#: Takes a body and a limit, gives its content, or None when the encoding is not there.
+Decoder = Callable[[bytes, int], bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A body with its wrappings off."""
+
+    content: bytes
+    undecoded: str = ""  # the content encoding that is still on
+
+
+def payload(response: Response, limit_bytes: int = LIMIT_BYTES) -> bytes:
+    """The payload of a response; `unwrap` also says whether an encoding is still on."""
+    return unwrap(response, limit_bytes).content
+
+
+def unwrap(response: Response, limit_bytes: int = LIMIT_BYTES) -> Payload:
+    """Take off chunk frames, then the content encodings, the last one first."""
+    content = without_frames(response.body) if response.chunked else response.body
+    codings = [word.strip().lower() for word in response.headers.get("content-encoding", "").split(",")]
+    for done, coding in enumerate(reversed(codings)):
+        if coding in ("", "identity") or not content:
+            continue
+        decoder = _decoder(coding) if done < _CODINGS else None
+        plain = decoder(content, limit_bytes) if decoder else None
+        if plain is None:
+            return Payload(content[:limit_bytes], undecoded=coding)
+        content = plain
+    return Payload(content[:limit_bytes])
+
+
+def without_frames(body: bytes) -> bytes:
+    """A body without chunk frames; one that has none, against its announcement, stays as it is."""
+    pieces: list[bytes] = []
+    position = 0
+    while len(pieces) < _FRAMES:
+        frame = _FRAME.match(body, position)
+        if frame is None:
+            break
+        size = int(frame[1], 16)
+        if size == 0:
+            return b"".join(pieces)
+        pieces.append(body[frame.end() : frame.end() + size])
+        position = frame.end() + size
+        position += 2 if body.startswith(b"\r\n", position) else body.startswith(b"\n", position)
+    return b"".join(pieces) if pieces else body
+
+
+def _decoder(coding: str) -> Decoder | None:
+    if coding in ("gzip", "x-gzip"):
+        return _gunzip
+    if coding == "deflate":
+        return _inflate
+    if coding == "br":
+        return _brotli
+    return _zstd_decoder() if coding == "zstd" else None
+
+
+def _gunzip(body: bytes, limit: int) -> bytes | None:
+    return _zipped(body, _GZIP_WINDOW, limit) if body.startswith(_GZIP_MAGIC) else None
+
+
+def _inflate(body: bytes, limit: int) -> bytes | None:
+    """HTTP means the zlib format; some servers send bare deflate instead."""
+    first, second = (body + b"\0\0")[:2]
+    looks_zlib = first & 15 == 8 and (first << 8 | second) % 31 == 0
+    content = _zipped(body, _ZLIB_WINDOW, limit) if looks_zlib else None
+    return _zipped(body, _RAW_WINDOW, limit) if content is None else content
+
+
+def _zipped(body: bytes, window: int, limit: int) -> bytes | None:
+    try:
+        return _members(body, window, limit)
+    except _BROKEN:
+        return _salvage(isal_zlib.decompressobj(window).decompress, body, limit)
+
+
+def _members(body: bytes, window: int, limit: int) -> bytes | None:
+    """Gzip members may follow one another; together they are one stream."""
+    whole: bytes = b""
+    for _ in range(_MEMBERS):
+        decoder = isal_zlib.decompressobj(window)
+        whole += decoder.decompress(body, limit - len(whole))
+        body = decoder.unused_data
+        if not decoder.eof:
+            return whole or None
+        if len(whole) >= limit or not body.startswith(_GZIP_MAGIC):
+            break
+    return whole
+
+
+def _brotli(body: bytes, limit: int) -> bytes | None:
+    decoder = brotli.Decompressor()
+    try:
+        content: bytes = decoder.process(body, output_buffer_limit=limit)[:limit]
+    except _BROKEN:
+        fresh = brotli.Decompressor()
+        return _salvage(lambda piece, room: fresh.process(piece, output_buffer_limit=room), body, limit)
+    return content if content or decoder.is_finished() else None
+
+
+def _salvage(step: Step, body: bytes, limit: int) -> bytes | None:
+    """What a broken stream gives before it breaks."""
+    whole = bytearray()
+    try:
+        for start in range(0, len(body), _PIECE_BYTES):
+            whole += step(body[start : start + _PIECE_BYTES], limit - len(whole))
+            if len(whole) >= limit:
+                break
+    except _BROKEN:
+        pass
+    return bytes(whole[:limit]) or None
+
+
+@functools.cache
+def _zstd_decoder() -> Decoder | None:
+    """Python's own from 3.14 on, else the `zstandard` package if someone installed it."""
+    for name, decode in (("compression.zstd", _python_zstd), ("zstandard", _packaged_zstd)):
+        try:
+            library = importlib.import_module(name)
+        except ImportError:
+            continue
+        return functools.partial(_unzstd, library, decode)
+    return None
+
+
+def _unzstd(
+    library: Any, decode: Callable[[Any, bytes, int], bytes], body: bytes, limit: int
+) -> bytes | None:
+    try:
+        return decode(library, body, limit)
+    except library.ZstdError:
+        return None
+
+
+#: RFC 9659: no more may be asked of a decoder in HTTP.
+_ZSTD_WINDOW_LOG = 23
+
+
+def _python_zstd(library: Any, body: bytes, limit: int) -> bytes:
+    options = {library.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
+    content: bytes = library.ZstdDecompressor(options=options).decompress(body, limit)
+    return content
+
+
+def _packaged_zstd(library: Any, body: bytes, limit: int) -> bytes:
+    decompressor = library.ZstdDecompressor(max_window_size=1 << _ZSTD_WINDOW_LOG)
+    content: bytes = decompressor.stream_reader(body).read(limit)
+    return content
+
+
+def mime_of(headers: Mapping[str, str]) -> str:
+    """The media type without parameters, in lower case, "" where none is given."""
+    return _essence(headers.get("content-type", ""))
+
+
+@functools.lru_cache(maxsize=512)
+def _essence(content_type: str) -> str:
+    return content_type.split(",", 1)[0].split(";", 1)[0].strip().lower()
+
+
+#: Media types that say "I do not know": then the first bytes decide, by the MIME Sniffing Standard.
+_UNKNOWN = frozenset({"", "unknown/unknown", "application/unknown", "*/*"})
+_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_LOOKS_HTML = re.compile(
+    rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*<(?:(?:!doctype html|html|head|script|iframe|h1|div|font|table"
+    rb"|a|style|title|b|body|br|p)[ >]|!--)",
+    re.IGNORECASE,
+)
+
+
+def is_html(mime: str, head: bytes = b"") -> bool:
+    """Is this a page? A missing media type is made up for by the first bytes, a wrong one is believed."""
+    return mime in _HTML_TYPES or (mime in _UNKNOWN and _LOOKS_HTML.match(head) is not None)
