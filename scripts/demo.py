@@ -85,7 +85,7 @@ def test_web() -> Iterator[OracleClient]:
             except subprocess.TimeoutExpired:
                 continue
             fail(f"the test web did not start:\n{(DEMO / 'testweb.log').read_text(encoding='utf-8')}")
-        port = int(ready.read_text(encoding="utf-8"))
+        port = int(ready.read_text(encoding="utf-8").split()[0])
         adapt_settings()
         print(f"a synthetic internet of {HOSTS} hosts is up on 127.0.0.1:{port}", flush=True)
         yield OracleClient(port)
