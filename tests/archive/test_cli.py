@@ -74,9 +74,12 @@ def test_the_version_of_a_time_is_shown(time: str, collection: Collection) -> No
     assert run(collection, "show", URL, "--time", time).stdout_bytes == b"day 1"
 
 
-def test_the_head_is_shown_on_request_and_chunk_frames_never(collection: Collection) -> None:
-    shown = run(collection, "show", "http://c.example/", "--headers").stdout_bytes
-    assert shown == CHUNKED_HEAD + b"abc"
+def test_head_and_chunk_frames_are_shown_on_request(collection: Collection) -> None:
+    shown = [
+        run(collection, "show", "http://c.example/", *options).stdout_bytes for options in ([], ["--raw"])
+    ]
+    assert shown == [b"abc", b"3\r\nabc\r\n0\r\n\r\n"]
+    assert run(collection, "show", "http://c.example/", "--headers").stdout_bytes == CHUNKED_HEAD + b"abc"
 
 
 @pytest.mark.parametrize("command", ["list", "show"])

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from joro.archive.cdx import lookup
 from joro.archive.growing import GrowingFile
 from joro.archive.read import replay
 from joro.archive.warc import WarcWriter
 from joro.errors import DiskFull
-from tests.archive.examples import only, visit, writer
+from tests.archive.examples import URL, only, visit, writer
 
 
 @contextlib.contextmanager
@@ -26,7 +27,7 @@ def file_limit(limit_bytes: int) -> Iterator[None]:
 
 
 def test_a_flush_that_finds_no_room_leaves_the_file_as_it_was(tmp_path: Path) -> None:
-    file = GrowingFile(tmp_path / "f")
+    file = GrowingFile(tmp_path / "f", durable=True)
     file.append(b"x" * 600)
     file.flush()
     file.append(b"y" * 600)
@@ -36,7 +37,7 @@ def test_a_flush_that_finds_no_room_leaves_the_file_as_it_was(tmp_path: Path) ->
 
 
 def test_what_found_no_room_is_written_when_there_is_some(tmp_path: Path) -> None:
-    file = GrowingFile(tmp_path / "f")
+    file = GrowingFile(tmp_path / "f", durable=True)
     file.append(b"x" * 600)
     for _ in range(2):
         with file_limit(100), pytest.raises(DiskFull):
@@ -58,6 +59,19 @@ def test_an_archive_outlives_a_file_limit(tmp_path: Path) -> None:
     archive.append(visit(body=b"three"))
     archive.close()
     assert [len(record.body) for record, _ in replay(tmp_path)] == [3, 3_000, 5]
+
+
+def test_a_disk_too_full_to_sort_the_index_only_puts_closing_off(tmp_path: Path) -> None:
+    archive = writer(tmp_path)
+    archive.append(visit(body=b"one"))
+    archive.flush()
+    with file_limit(100), pytest.raises(DiskFull, match="cdxj cannot grow"):
+        archive.close()
+    archive.append(visit(body=b"two"))
+    archive.close()
+    assert [record.body for record, _ in replay(tmp_path)] == [b"one", b"two"]
+    assert len(lookup(tmp_path, URL)) == 2
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.fixture

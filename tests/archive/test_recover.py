@@ -116,6 +116,15 @@ def test_a_closed_file_is_left_alone(tmp_path: Path) -> None:
     assert mend(tmp_path) == 0
 
 
+def test_an_open_index_beside_a_closed_one_goes(tmp_path: Path) -> None:
+    warc = abandoned(tmp_path, [b"one"])
+    before = open_index(warc).read_bytes()
+    mend(tmp_path)
+    open_index(warc).write_bytes(before)
+    mend(tmp_path)
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".cdxj", ".gz"]
+
+
 def test_a_new_writer_mends_what_the_last_one_left(tmp_path: Path) -> None:
     warc = abandoned(tmp_path, [b"one"], [b"two"])
     with warc.open("ab") as file:

@@ -1,10 +1,10 @@
-"""How do bytes reach a file so that a full disk or a kill leaves no half-written flush behind?
+"""How do bytes reach a file so that a full disk, a kill or a power cut leaves no half-written flush behind?
 
 In:    pieces, held in memory until `flush`.
 Out:   a file that only ever grows by whole flushes.
 Never: writes to a file that existed before; loses pieces because the disk is full.
 
-A kill in the middle of a flush can still leave its first part; `recover` cuts it at the last whole record.
+Dying in the middle of a flush can still leave its first part; `recover` cuts it at the last whole record.
 """
 
 from __future__ import annotations
@@ -26,11 +26,24 @@ def disk_full(path: Path, error: OSError) -> DiskFull:
     )
 
 
-class GrowingFile:
-    """A file made at the first flush, and as long as the last whole one."""
+def sync_directory(directory: Path) -> None:
+    """Wait until the disk knows the names of new files."""
+    file = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
-    def __init__(self, path: Path) -> None:
+
+class GrowingFile:
+    """A file made at the first flush, and as long as the last whole one.
+
+    A `durable` one waits in `flush` until the disk has it; another survives the death of the process only.
+    """
+
+    def __init__(self, path: Path, *, durable: bool) -> None:
         self.path = path
+        self._durable = durable
         self.size = 0  # bytes flushed
         self._file = -1
         self._pending = bytearray()
@@ -44,12 +57,14 @@ class GrowingFile:
         self._pending += piece
 
     def flush(self) -> None:
-        """Hand all pieces to the kernel, or, with a `DiskFull`, none: then a later flush tries again."""
+        """Write all pieces, or, with a `DiskFull`, none: then a later flush tries again."""
         if not self._pending:
             return
         try:
             self._open()
             self._write()
+            if self._durable:
+                os.fdatasync(self._file)
         except OSError as error:
             self._undo()
             if error.errno in NO_ROOM:
@@ -59,18 +74,10 @@ class GrowingFile:
         self._pending = bytearray()
 
     def close(self) -> None:
-        """Flush, and wait until the disk has it: a closed file survives a power cut."""
         self.flush()
-        if self._file < 0:
-            return
-        try:
-            os.fsync(self._file)
-        except OSError as error:
-            if error.errno in NO_ROOM:
-                raise disk_full(self.path, error) from None
-            raise
-        os.close(self._file)
-        self._file = -1
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
     def _open(self) -> None:
         if self._file < 0:
@@ -82,14 +89,14 @@ class GrowingFile:
                     f"{self.path} exists already",
                     remedy="see whether another robot writes here, and stop one",
                 ) from None
+            if self._durable:
+                sync_directory(self.path.parent)
 
     def _write(self) -> None:
         with memoryview(self._pending) as pieces:
             written = 0
             while written < len(pieces):  # the kernel may take less than it was given
                 written += os.pwrite(self._file, pieces[written:], self.size + written)
-        # Starts writing to the disk without waiting, so that `close` need not wait for a whole file at once.
-        os.posix_fadvise(self._file, self.size, written, os.POSIX_FADV_DONTNEED)
 
     def _undo(self) -> None:
         """Back to the last whole flush; a file without any is taken away again."""

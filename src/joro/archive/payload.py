@@ -83,5 +83,5 @@ def payload_of(head: bytes, body: bytes) -> bytes:
             return body
         pieces.append(body[frame.end() : frame.end() + size])
         place = frame.end() + size
-        place += 2 if body.startswith(b"\r\n", place) else 1
+        place += 2 if body.startswith(b"\r\n", place) else body.startswith(b"\n", place)
     return b"".join(pieces)

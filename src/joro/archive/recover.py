@@ -27,7 +27,9 @@ def mend(directory: Path, since: Position | None = None, *, process: int = 0, pr
     """
     cut = 0
     for name in warcs(directory, stream_name(prefix, process)):
-        if not sorted_index(directory / name).exists():
+        if sorted_index(directory / name).exists():
+            open_index(directory / name).unlink(missing_ok=True)  # killed between sorting and tidying up
+        else:
             cut += close(directory / name, since.offset if since and since.name == name else 0)
     return cut
 

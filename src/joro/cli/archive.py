@@ -10,11 +10,11 @@ from joro.archive import check as checking
 from joro.archive.cdx import closest, lookup
 from joro.archive.check import Verdict
 from joro.archive.names import warcs
-from joro.archive.payload import payload_of, split
-from joro.archive.read import read_at
+from joro.archive.read import read_at, response_of
 from joro.archive.times import time_of, time_of_stamp, warc_date
 from joro.cli.options import collection_option
 from joro.errors import CollectionError, UsageError
+from joro.parse.payload import payload
 from joro.store.collection import Collection
 from joro.url import canonical
 
@@ -116,7 +116,10 @@ def list_versions(collection: Collection, url: str) -> None:
 @click.argument("url")
 @click.option("--time", "moment", metavar="TIME", help="The version closest to 2026-11-16T05:55 or 20261116.")
 @click.option("--headers", is_flag=True, help="Print the response head, too.")
-def show(collection: Collection, url: str, moment: str | None, headers: bool) -> None:
+@click.option(
+    "--raw", is_flag=True, help="Print the body as received: compressed and in chunks if it came so."
+)
+def show(collection: Collection, url: str, moment: str | None, headers: bool, raw: bool) -> None:
     """Print an archived page: its newest version, or the one closest to a time.
 
     \b
@@ -126,9 +129,9 @@ def show(collection: Collection, url: str, moment: str | None, headers: bool) ->
     if not versions:
         raise _not_archived(collection, url)
     capture = versions[-1] if moment is None else closest(versions, _time(moment))
-    record = read_at(collection.archive / capture.warc, capture.offset, capture.length)
-    head, body = split(record.block)
-    click.echo((head if headers else b"") + payload_of(head, body), nl=False)
+    response = response_of(read_at(collection.archive / capture.warc, capture.offset, capture.length))
+    body = response.body if raw else payload(response)
+    click.echo((response.head if headers else b"") + body, nl=False)
 
 
 def _time(text: str) -> float:
