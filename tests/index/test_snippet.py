@@ -1,16 +1,14 @@
-import re
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joro.index.snippet import Marked, mark, pattern, snippet
+from joro.index.snippet import Marked, Pattern, mark, pattern, snippet
 from joro.index.terms import terms, wanted
 
 #: Characters at which folding, runs and boundaries behave differently from each other.
 AWKWARD = st.text(alphabet="abB1 ._-\n。、東京都のＡｶﾞﾊﾟﬃ㌔é\u0301ßİ㈱ㄅ가각\u1100\u1161", max_size=60)
 
 
-def patterns(*words: str) -> list[re.Pattern[str]]:
+def patterns(*words: str) -> list[Pattern]:
     return [p for word in words if (p := pattern(word))]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import tantivy
 
 from joro.index.segment import Entry, Reader, entry_of
-from joro.index.snippet import Marked, mark, pattern, snippet
+from joro.index.snippet import Marked, Pattern, mark, pattern, snippet
 from joro.index.terms import Wanted, legible, wanted
 from joro.url import server_of, try_canonical
 
@@ -91,7 +91,7 @@ def search(reader: Reader, query: str, *, offset: int = 0, limit: int = 10) -> R
     return Results(query, found.count, hits, offset, time.perf_counter() - began)
 
 
-def _hit(entry: Entry, score: float, patterns: list[re.Pattern[str]]) -> Hit:
+def _hit(entry: Entry, score: float, patterns: list[Pattern]) -> Hit:
     return Hit(
         url=entry.url,
         title=mark(entry.title, patterns),

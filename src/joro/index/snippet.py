@@ -17,13 +17,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from joro.index.terms import LETTER, PAIRED, WORD_LIMIT_CHARS, fold, runs
+from joro.index.terms import LETTER, MARK, PAIRED, WORD_LIMIT_CHARS, fold, runs
 
 #: Columns of a snippet on a screen; a kanji takes two. About two lines of a result list.
 WIDTH_COLUMNS = 220
 #: Matches looked at per word: a text that says one word a thousand times needs no more to be judged.
 _MATCH_LIMIT = 100
 
+_LETTER, _MARK, _IN_WORD = re.compile(LETTER), re.compile(MARK), re.compile(f"{LETTER}|{MARK}")
 _PAIRED = re.compile(f"[{PAIRED}]")
 _STOP = re.compile(r"[。．！？\n]|[.!?]\s")
 #: Characters that melt into the one before them when a text is folded, beside combining marks.
@@ -49,24 +50,56 @@ class Marked:
             yield self.text[at:], False
 
 
-def pattern(word: str) -> re.Pattern[str] | None:
-    """What finds one query word or phrase in a folded text, just where the index found its terms."""
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What finds one query word or phrase in a folded text, just where the index found its terms.
+
+    That a word ends at its ends is checked apart: written into the expression, the many ranges of what
+    is a letter would make compiling it cost more than the rest of a search (2 ms).
+    """
+
+    regex: re.Pattern[str]
+    starts_word: bool
+    ends_word: bool
+
+    def spans(self, folded: str) -> Iterator[tuple[int, int]]:
+        at = 0
+        while found := self.regex.search(folded, at):
+            start, end = found.span()
+            if self._is_whole(folded, start, end):
+                yield start, end
+                at = end
+            else:
+                at = start + 1
+
+    def _is_whole(self, folded: str, start: int, end: int) -> bool:
+        if self.ends_word and _IN_WORD.match(folded, end):
+            return False
+        return not (self.starts_word and _goes_on_before(folded, start))
+
+
+def _goes_on_before(folded: str, at: int) -> bool:
+    """Does a word, with any marks at its end, reach up to here?"""
+    while at and _MARK.match(folded, at - 1):
+        at -= 1
+    return at > 0 and bool(_LETTER.match(folded, at - 1))
+
+
+def pattern(word: str) -> Pattern | None:
+    """The pattern of one query word or phrase; none when it holds no letter or digit."""
     parts: list[str] = []
-    previous_paired = False
+    kinds: list[bool] = []  # is the run a word?
     for letters, paired in runs(fold(word)):
         if parts:
-            parts.append(r"[\W_]+" if previous_paired and paired else r"[\W_]*")
-        parts.append(_word_pattern(letters) if letters else re.escape(paired))
-        previous_paired = bool(paired)
-    return re.compile("".join(parts)) if parts else None
+            parts.append(r"[\W_]+" if kinds[-1] == bool(letters) else r"[\W_]*")
+        parts.append(re.escape(letters[:WORD_LIMIT_CHARS] or paired))
+        kinds.append(bool(letters))
+    if not parts:
+        return None
+    return Pattern(re.compile("".join(parts)), kinds[0], kinds[-1] and len(parts[-1]) < WORD_LIMIT_CHARS)
 
 
-def _word_pattern(letters: str) -> str:
-    end = "" if len(letters) >= WORD_LIMIT_CHARS else f"(?!{LETTER})"
-    return f"(?<!{LETTER}){re.escape(letters[:WORD_LIMIT_CHARS])}{end}"
-
-
-def mark(text: str, patterns: Sequence[re.Pattern[str]]) -> Marked:
+def mark(text: str, patterns: Sequence[Pattern]) -> Marked:
     """The whole text (a title) with its matches."""
     folded = fold(text)
     matches = [span for _, span in _matches(folded, patterns)]
@@ -74,7 +107,7 @@ def mark(text: str, patterns: Sequence[re.Pattern[str]]) -> Marked:
     return Marked(text, tuple(_merged(map(places.of, matches))))
 
 
-def snippet(text: str, patterns: Sequence[re.Pattern[str]]) -> Marked:
+def snippet(text: str, patterns: Sequence[Pattern]) -> Marked:
     """The piece of a text with the most different matches, or its beginning when nothing matches."""
     folded = fold(text)
     matches = sorted(_matches(folded, patterns), key=lambda match: match[1])
@@ -84,10 +117,10 @@ def snippet(text: str, patterns: Sequence[re.Pattern[str]]) -> Marked:
     return _cut(text, places.of((start, end)), _merged(map(places.of, spans)))
 
 
-def _matches(folded: str, patterns: Sequence[re.Pattern[str]]) -> Iterator[tuple[int, tuple[int, int]]]:
+def _matches(folded: str, patterns: Sequence[Pattern]) -> Iterator[tuple[int, tuple[int, int]]]:
     for which, each in enumerate(patterns):
-        for found in islice(each.finditer(folded), _MATCH_LIMIT):
-            yield which, found.span()
+        for span in islice(each.spans(folded), _MATCH_LIMIT):
+            yield which, span
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -102,24 +135,23 @@ def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _best_window(folded: str, matches: Sequence[tuple[int, tuple[int, int]]]) -> tuple[int, int]:
     """Start and end of the piece to show; of equally good ones the first."""
+    width = _width(folded, matches[0][1][0] if matches else 0)
     if not matches:
-        return 0, min(_width(folded, 0), len(folded))
+        return 0, min(width, len(folded))
     best = (0, 0, 0, 0)  # different matches, matches, start, end
     last = 0
     for first, (_, (start, _)) in enumerate(matches):
-        width = _width(folded, start)
         while last < len(matches) and matches[last][1][1] <= start + width * 4 // 5:
             last += 1
         inside = matches[first : max(last, first + 1)]
         score = (len({which for which, _ in inside}), min(len(inside), 5))
         if score > best[:2]:
             best = (*score, start, inside[-1][1][1])
-    return _settled(folded, best[2], best[3])
+    return _settled(folded, best[2], best[3], width)
 
 
-def _settled(folded: str, first: int, last: int) -> tuple[int, int]:
+def _settled(folded: str, first: int, last: int, width: int) -> tuple[int, int]:
     """Give the matches from `first` to `last` some context, beginning where a sentence or word does."""
-    width = _width(folded, first)
     last = min(last, first + width)
     start = earliest = max(0, first - (width - (last - first)) // 2)
     if earliest:

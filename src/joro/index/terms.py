@@ -31,9 +31,9 @@ PAIRED = (
 #: One character of a word: a letter or digit of any other script.
 LETTER = rf"[^\W_{PAIRED}]"
 #: Marks that stay inside a word although Python does not count them as its characters.
-_MARK = "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed]"
+MARK = "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed]"
 
-_RUN = re.compile(rf"({LETTER}+(?:{_MARK}+{LETTER}*)*)|([{PAIRED}]+)")
+_RUN = re.compile(rf"({LETTER}+(?:{MARK}+{LETTER}*)*)|([{PAIRED}]+)")
 #: What no text for people holds: control characters, overrides of the writing direction, half surrogates.
 _ILLEGIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 

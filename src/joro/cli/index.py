@@ -1,0 +1,102 @@
+"""`joro index`: make collected pages searchable."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from joro import indexer
+from joro.cli.options import collection_option
+from joro.indexer import Counts, Decision
+from joro.store.collection import Collection
+
+
+@click.command()
+@collection_option
+@click.option("--follow", is_flag=True, help="Go on as pages are collected, until Ctrl-C.")
+@click.option("--rebuild", is_flag=True, help="Make the index anew from the whole archive.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+def index(collection: Collection, follow: bool, rebuild: bool, quiet: bool) -> None:
+    """Make collected pages searchable, each in its newest version.
+
+    Goes on where it stopped; it may be interrupted at any time. Pages that are gone, or that ask not to
+    be indexed (noindex), are taken out.
+
+    \b
+    joro index -C my-web
+    joro index -C my-web --follow     beside joro crawl
+    """
+    if follow and rebuild:
+        raise click.UsageError("--follow and --rebuild exclude each other; rebuild first")
+    with _progress(quiet) as progress:
+        if follow:
+            counts = indexer.follow(collection, _stop(), progress)
+        else:
+            counts = indexer.index_new(collection, progress, rebuild=rebuild)
+    if not quiet:
+        click.echo(summary(counts))
+
+
+def summary(counts: Counts) -> str:
+    """`12 captures: 9 indexed, 2 not HTML, 1 noindex; 9 pages searchable`."""
+    if not counts.captures:
+        return f"nothing new; {_pages(counts.searchable)} searchable"
+    parts = ", ".join(
+        f"{counts.decisions[decision]:,} {decision.value}"
+        for decision in Decision
+        if counts.decisions[decision]
+    )
+    captures = f"{counts.captures:,} {'capture' if counts.captures == 1 else 'captures'}"
+    return f"{captures}: {parts}; {_pages(counts.searchable)} searchable"
+
+
+def _pages(number: int) -> str:
+    return f"{number:,} {'page' if number == 1 else 'pages'}"
+
+
+def _stop() -> threading.Event:
+    """Set by Ctrl-C or a polite end from outside: what has been read is then committed, not dropped."""
+    stop = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    signal.signal(signal.SIGINT, end)
+    signal.signal(signal.SIGTERM, end)
+    return stop
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[indexer.Progress | None]:
+    """A bar over the bytes of the archive, where there is someone to see it."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (
+        TextColumn("indexing"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[captures]:,} captures, {task.fields[searchable]:,} pages searchable"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        line = bar.add_task("", total=None, captures=0, searchable=0)
+
+        def show(counts: Counts) -> None:
+            bar.update(
+                line,
+                completed=counts.read_bytes,
+                total=max(counts.waiting_bytes, 1),
+                captures=counts.captures,
+                searchable=counts.searchable,
+            )
+
+        yield show

@@ -1,0 +1,46 @@
+"""`joro portal`: serve the search page."""
+
+from __future__ import annotations
+
+import webbrowser
+
+import click
+
+from joro.cli.options import collection_option
+from joro.portal.serve import address_of, free_port, serve
+from joro.portal.web import application
+from joro.store.collection import Collection
+
+
+@click.command()
+@collection_option
+@click.option("--address", metavar="ADDRESS", help="Listen on this address (default: portal.address).")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    metavar="N",
+    help="Listen on this port (default: portal.port; 0 = any free one).",
+)
+@click.option("--open", "browse", is_flag=True, help="Open the page in the browser.")
+@click.option("-q", "--quiet", is_flag=True, help="Do not print the address.")
+def portal(collection: Collection, address: str | None, port: int | None, browse: bool, quiet: bool) -> None:
+    """Serve the search page until Ctrl-C.
+
+    It shows what is searchable at that moment: `joro index` may run beside it. Only this machine can
+    reach it, unless --address says otherwise.
+
+    \b
+    joro portal -C my-web --open
+    """
+    settings = collection.config.portal
+    address = address or settings.address
+    port = free_port(address, settings.port if port is None else port)
+    page = address_of(address, port)
+
+    def started() -> None:
+        if not quiet:
+            click.echo(f"{collection.path.resolve().name} is at {page} until Ctrl-C")
+        if browse:
+            webbrowser.open(page)
+
+    serve(application(collection), address, port, started)

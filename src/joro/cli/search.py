@@ -1,0 +1,69 @@
+"""`joro search`: search the collected pages."""
+
+from __future__ import annotations
+
+import json
+
+import click
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from joro.cli.options import collection_option
+from joro.errors import CollectionError
+from joro.index import query as queries
+from joro.index.query import Results, plain
+from joro.index.segment import Reader, place
+from joro.index.snippet import Marked
+from joro.store.collection import Collection
+from joro.url import readable
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True, metavar="QUERY…")
+@collection_option
+@click.option("-n", "limit", type=click.IntRange(1, 1000), default=10, help="Show at most N results.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, the same as the portal's /api/search.")
+def search(query: tuple[str, ...], collection: Collection, limit: int, as_json: bool) -> None:
+    """Search the collected pages: all words must be there.
+
+    Finding nothing is an answer, not an error: the exit code is 0.
+
+    \b
+    joro search -C my-web 検索 エンジン
+    joro search -C my-web '"full text" -engine'    a phrase, and without a word
+    joro search -C my-web web site:example.org lang:en
+    """
+    reader = Reader(place(collection.index))
+    if reader.searcher() is None:
+        raise CollectionError(
+            f"nothing in {collection.path} is searchable yet", remedy=f"run: joro index -C {collection.path}"
+        )
+    found = queries.search(reader, " ".join(query), limit=limit)
+    if as_json:
+        click.echo(json.dumps(plain(found), ensure_ascii=False, indent=2))
+    else:
+        _print(found, len(reader))
+
+
+def _print(found: Results, searchable: int) -> None:
+    console = Console(highlight=False, emoji=False, markup=False)
+    for hit in found.hits:
+        console.print(_marked(hit.title, "bold") if hit.title.text else Text("(no title)", "dim"))
+        console.print(Text(readable(hit.url), "green"), soft_wrap=True)
+        console.print(Padding(_marked(hit.snippet), (0, 0, 1, 0)))
+    match = (
+        "1 page matches"
+        if found.total == 1
+        else f"{found.total:,} pages match"
+        if found.total
+        else "no page matches"
+    )
+    console.print(Text(f"{match}; {searchable:,} searchable, {found.elapsed_s * 1000:.1f} ms", "dim"))
+
+
+def _marked(marked: Marked, style: str = "") -> Text:
+    text = Text(style=style)
+    for piece, highlighted in marked.pieces():
+        text.append(piece, "bold yellow" if highlighted else None)
+    return text

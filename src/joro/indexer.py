@@ -1,0 +1,233 @@
+"""How do archived pages become searchable, each in its newest version?
+
+In:    a collection: what its archive holds beyond the position reached last time.
+Out:   its index, and beside it the new position.
+Never: asks the web; leaves a page half changed; loses or doubles one when killed.
+
+    archive ── replay ──▶ capture ──▶ entry ── put ──▶ index ── commit ──▶ position
+                              └────▶ gone, noindex, no text ── remove ──▲
+
+The position is written after the commit. Killed in between, we read the same captures again and put the
+same entries in the place of themselves.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from joro.archive.names import Position, number_of, streams, warcs
+from joro.archive.read import Record, replay, response_of
+from joro.index.segment import Entry, Writer, discard, place
+from joro.index.terms import legible
+from joro.model import Document, Response
+from joro.parse.page import document
+from joro.parse.payload import is_html, mime_of, unwrap
+from joro.store.collection import Collection
+
+#: Captures between two commits. A commit costs about as much as indexing a hundred pages.
+BATCH = 5_000
+#: How long `follow` rests when the archive has not grown.
+REST_S = 1.0
+#: A longer title is no title; it would crowd out everything else in a result.
+TITLE_LIMIT_CHARS = 300
+
+
+class Decision(enum.Enum):
+    """What became of one capture."""
+
+    INDEXED = "indexed"
+    REMOVED = "removed"  # the page was searchable and is no longer
+    OLDER = "older than the searchable version"
+    NO_PAGE = "redirect or error"  # it may be a page again: what is searchable stays so
+    GONE = "gone"
+    NOT_HTML = "not HTML"
+    NOINDEX = "noindex"
+    EMPTY = "without text"
+    UNREADABLE = "unreadable"
+
+
+#: Decisions that say nothing about the page itself.
+_INCONCLUSIVE = frozenset({Decision.NO_PAGE, Decision.UNREADABLE})
+
+
+@dataclass(slots=True)
+class Counts:
+    """How far the indexer has come."""
+
+    decisions: Counter[Decision] = field(default_factory=Counter)
+    searchable: int = 0  # pages in the index
+    read_bytes: int = 0  # of the archive
+    waiting_bytes: int = 0  # of the archive, when the present pass began
+
+    @property
+    def captures(self) -> int:
+        return self.decisions.total()
+
+
+Progress = Callable[[Counts], None]
+
+
+def index_new(collection: Collection, progress: Progress | None = None, *, rebuild: bool = False) -> Counts:
+    """Make everything searchable that the archive holds by now."""
+    with _indexing(collection, progress, rebuild) as indexer:
+        indexer.catch_up()
+        return indexer.counts
+
+
+def follow(collection: Collection, stop: threading.Event, progress: Progress | None = None) -> Counts:
+    """Make pages searchable as the robot archives them, until `stop` is set."""
+    with _indexing(collection, progress) as indexer:
+        while not stop.is_set():
+            indexer.catch_up(stop)
+            stop.wait(REST_S)
+        return indexer.counts
+
+
+@contextmanager
+def _indexing(collection: Collection, progress: Progress | None, rebuild: bool = False) -> Iterator[_Indexer]:
+    with collection.lock("indexer"):
+        directory = place(collection.index)
+        discard(collection.index, keep=None if rebuild else directory)
+        indexer = _Indexer(collection, directory, progress or (lambda counts: None))
+        yield indexer
+        indexer.close()
+
+
+class _Indexer:
+    def __init__(self, collection: Collection, directory: Path, progress: Progress) -> None:
+        self._archive = collection.archive
+        self._robot = collection.config.identity.name
+        self._progress = progress
+        self._positions = _Positions(directory / "positions.json")
+        self._writer = Writer(directory)
+        self.counts = Counts(searchable=len(self._writer))
+
+    def catch_up(self, stop: threading.Event | None = None) -> None:
+        """Read the archive to its present end, or until told to stop."""
+        uncommitted = 0
+        self.counts.waiting_bytes = self.counts.read_bytes + self._behind_bytes()
+        for stream, record, position in self._new():
+            self.counts.decisions[self._take(record)] += 1
+            self.counts.read_bytes += self._positions.advance(stream, position)
+            uncommitted += 1
+            if uncommitted == BATCH:
+                self._commit()
+                uncommitted = 0
+            if stop and stop.is_set():
+                break
+            self._progress(self.counts)
+        if uncommitted:
+            self._commit()
+
+    def _new(self) -> Iterator[tuple[str, Record, Position]]:
+        for stream in streams(self._archive):
+            for record, position in replay(self._archive, self._positions.of(stream), prefix=stream):
+                yield stream, record, position
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def _commit(self) -> None:
+        self._writer.commit()
+        self._positions.write()
+        self.counts.searchable = len(self._writer)
+        self._progress(self.counts)
+
+    def _behind_bytes(self) -> int:
+        return sum(
+            self._positions.left_in(stream, name, (self._archive / name).stat().st_size)
+            for stream in streams(self._archive)
+            for name in warcs(self._archive, stream)
+        )
+
+    def _take(self, record: Record) -> Decision:
+        searchable = self._writer.time_of(record.url)
+        if searchable is not None and searchable > record.time:
+            return Decision.OLDER
+        found = entry_in(record, self._robot)
+        if isinstance(found, Entry):
+            self._writer.put(found)
+            return Decision.INDEXED
+        if found not in _INCONCLUSIVE and self._writer.remove(record.url):
+            return Decision.REMOVED
+        return found
+
+
+def entry_in(record: Record, robot: str) -> Entry | Decision:
+    """What a capture makes searchable, or why it does not."""
+    response = response_of(record)
+    if response.status in (404, 410):
+        return Decision.GONE
+    if not 200 <= response.status < 300:
+        return Decision.NO_PAGE
+    try:
+        page = _page(record.url, response, robot)
+    except Exception:  # one page that breaks the parser must not stop all pages behind it
+        return Decision.UNREADABLE
+    if page is None:
+        return Decision.NOT_HTML
+    if "noindex" in page.directives:
+        return Decision.NOINDEX
+    title, text = " ".join(legible(page.title).split())[:TITLE_LIMIT_CHARS], legible(page.text).strip()
+    if not title and not text:
+        return Decision.EMPTY
+    digest = record.fields.get("warc-payload-digest", "")
+    return Entry(record.url, title, text, record.time, page.language, page.charset, digest)
+
+
+def _page(url: str, response: Response, robot: str) -> Document | None:
+    """The readable form, if it is HTML. Where an encoding could not be taken off, its bytes must say so."""
+    mime = mime_of(response.headers)
+    if not is_html(mime, b"<p>"):
+        return None  # do not unpack what cannot be a page
+    body = unwrap(response)
+    if not is_html("" if body.undecoded else mime, body.content):
+        return None
+    content_type, x_robots = (response.headers.get(name, "") for name in ("content-type", "x-robots-tag"))
+    return document(body.content, url, content_type, x_robots, robot)
+
+
+class _Positions:
+    """Up to where each stream of the archive has been read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._of: dict[str, Position] = {}
+        try:
+            self._of = msgspec.json.decode(path.read_bytes(), type=dict[str, Position])
+        except (FileNotFoundError, msgspec.DecodeError):
+            return  # reading all of it again is slow, not wrong
+
+    def of(self, stream: str) -> Position | None:
+        return self._of.get(stream)
+
+    def advance(self, stream: str, position: Position) -> int:
+        """Go on to `position`; how many bytes that is."""
+        before = self._of.get(stream)
+        self._of[stream] = position
+        return position.offset - (before.offset if before and before.name == position.name else 0)
+
+    def left_in(self, stream: str, name: str, size: int) -> int:
+        """Bytes of a WARC that have not been read."""
+        position = self._of.get(stream)
+        if position is None or number_of(name) > number_of(position.name):
+            return size
+        return max(0, size - position.offset) if name == position.name else 0
+
+    def write(self) -> None:
+        """All of it or, if we are killed, what stood there before."""
+        draft = self._path.with_suffix(".new")
+        with draft.open("wb") as file:
+            file.write(msgspec.json.encode(self._of))
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self._path)

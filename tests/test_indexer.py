@@ -1,0 +1,210 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from joro.errors import CollectionError
+from joro.index.query import search
+from joro.index.segment import Reader, place
+from joro.indexer import BATCH, Counts, Decision, follow, index_new
+from joro.store.collection import Collection
+from tests.index.archived import START, answer, archive, collection_in, page
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Collection:
+    return collection_in(tmp_path)
+
+
+def found(collection: Collection, query: str) -> set[str]:
+    return {hit.url for hit in search(Reader(place(collection.index)), query, limit=100).hits}
+
+
+def test_archived_pages_become_searchable(collection: Collection) -> None:
+    archive(
+        collection,
+        page("http://a.jp/", "題名", "日本語の文章です。"),
+        page("http://b.example/", "A title", "An English text."),
+    )
+    counts = index_new(collection)
+    assert counts.decisions == {Decision.INDEXED: 2}
+    assert counts.searchable == 2
+    assert found(collection, "文章") == {"http://a.jp/"}
+    assert found(collection, "english") == {"http://b.example/"}
+    assert found(collection, "lang:ja 題名") == {"http://a.jp/"}
+
+
+@pytest.mark.parametrize("codec", ["cp932", "euc_jp", "iso2022_jp", "utf-8"])
+def test_pages_are_found_whatever_their_character_set(collection: Collection, codec: str) -> None:
+    names = {"cp932": "Shift_JIS", "euc_jp": "EUC-JP", "iso2022_jp": "ISO-2022-JP", "utf-8": "UTF-8"}
+    source = f"<meta charset={names[codec]}><title>検索の話</title><p>全文検索エンジンを作る。"
+    archive(collection, answer("http://a.jp/", source.encode(codec), content_type="text/html"))
+    index_new(collection)
+    (hit,) = search(Reader(place(collection.index)), "検索エンジン").hits
+    assert (hit.title.text, hit.charset) == ("検索の話", names[codec])
+
+
+def test_the_second_call_goes_on_where_the_first_stopped(collection: Collection) -> None:
+    archive(collection, page("http://a.jp/", "", "first"))
+    index_new(collection)
+    archive(collection, page("http://b.jp/", "", "second"))
+    assert index_new(collection).captures == 1
+    assert index_new(collection).captures == 0
+    assert found(collection, "first") | found(collection, "second") == {"http://a.jp/", "http://b.jp/"}
+
+
+def test_the_newest_capture_wins(collection: Collection) -> None:
+    archive(
+        collection,
+        page("http://a.jp/", "", "old words"),
+        page("http://a.jp/", "", "new words", time=START + 1),
+    )
+    index_new(collection)
+    archive(collection, page("http://b.jp/", "", "old words"))
+    index_new(collection)
+    archive(collection, page("http://b.jp/", "", "new words", time=START + 1))
+    assert index_new(collection).searchable == 2
+    assert found(collection, "old") == set()
+    assert found(collection, "new") == {"http://a.jp/", "http://b.jp/"}
+
+
+def test_an_older_capture_read_later_changes_nothing(collection: Collection) -> None:
+    archive(collection, page("http://a.jp/", "", "new", time=START + 9))
+    archive(collection, page("http://a.jp/", "", "old"), answer("http://a.jp/", status=404), process=1)
+    assert index_new(collection).decisions[Decision.OLDER] == 2
+    assert found(collection, "new") == {"http://a.jp/"}
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_page_that_is_gone_is_no_longer_found(collection: Collection, status: int) -> None:
+    archive(collection, page("http://a.jp/", "", "words"))
+    index_new(collection)
+    archive(collection, answer("http://a.jp/", "gone", status=status, time=START + 1))
+    counts = index_new(collection)
+    assert counts.decisions == {Decision.REMOVED: 1}
+    assert counts.searchable == 0
+
+
+@pytest.mark.parametrize("status", [301, 304, 403, 429, 500, 503])
+def test_a_redirect_or_passing_failure_leaves_the_page_searchable(
+    collection: Collection, status: int
+) -> None:
+    archive(
+        collection, page("http://a.jp/", "", "words"), answer("http://a.jp/", status=status, time=START + 1)
+    )
+    index_new(collection)
+    assert found(collection, "words") == {"http://a.jp/"}
+
+
+def test_noindex_is_obeyed_in_page_and_header_and_takes_earlier_versions_out(collection: Collection) -> None:
+    archive(collection, page("http://c.jp/", "", "words"))
+    index_new(collection)
+    archive(
+        collection,
+        page("http://a.jp/", "", "words", head='<meta name="robots" content="noindex">'),
+        answer("http://b.jp/", "<p>words", fields="X-Robots-Tag: noindex\r\n"),
+        page("http://c.jp/", "", "words", time=START + 1, head='<meta name="robots" content="none">'),
+        page("http://d.jp/", "", "words", head='<meta name="googlebot" content="noindex">'),
+    )
+    index_new(collection)
+    assert found(collection, "words") == {"http://d.jp/"}
+
+
+def test_what_is_no_html_or_has_no_text_is_left_out(collection: Collection) -> None:
+    archive(
+        collection,
+        answer("http://a.jp/robots.txt", "User-agent: words", content_type="text/plain"),
+        answer("http://a.jp/b", "<p>words", content_type="application/xhtml+xml"),
+        answer("http://a.jp/c", "<html><body></body></html>"),
+        answer("http://a.jp/d", "<p>words", content_type=""),
+        answer("http://a.jp/e", "words", content_type=""),
+        answer("http://a.jp/f", b""),
+    )
+    decisions = index_new(collection).decisions
+    assert decisions == {Decision.INDEXED: 2, Decision.NOT_HTML: 2, Decision.EMPTY: 2}
+    assert found(collection, "words") == {"http://a.jp/b", "http://a.jp/d"}
+
+
+def test_rebuilding_gives_the_same_from_the_archive_alone(collection: Collection) -> None:
+    archive(collection, page("http://a.jp/", "", "one"), page("http://a.jp/", "", "two", time=START + 1))
+    index_new(collection)
+    assert index_new(collection, rebuild=True).captures == 2
+    assert found(collection, "two") == {"http://a.jp/"}
+
+
+def test_a_lost_or_broken_position_costs_time_and_nothing_else(collection: Collection) -> None:
+    archive(collection, page("http://a.jp/", "", "one"))
+    index_new(collection)
+    (place(collection.index) / "positions.json").write_text("{")
+    assert index_new(collection).captures == 1
+    assert found(collection, "one") == {"http://a.jp/"}
+    assert len(Reader(place(collection.index))) == 1
+
+
+def test_the_index_of_another_format_is_replaced(collection: Collection) -> None:
+    (collection.index / "pages-0").mkdir()
+    index_new(collection)
+    assert [path.name for path in collection.index.iterdir()] == [place(collection.index).name]
+
+
+def test_only_one_indexer_works_at_a_time(collection: Collection) -> None:
+    with collection.lock("indexer"), pytest.raises(CollectionError, match="another indexer"):
+        index_new(collection)
+
+
+def test_controls_and_direction_marks_do_not_reach_the_index(collection: Collection) -> None:
+    archive(collection, page("http://a.jp/", "a\u202eb\x1b[2J\n c", "text"))
+    index_new(collection)
+    (hit,) = search(Reader(place(collection.index)), "text").hits
+    assert hit.title.text == "a b [2J c"
+
+
+def test_following_picks_up_what_is_archived_meanwhile_and_ends_when_told(collection: Collection) -> None:
+    archive(collection, page("http://a.jp/", "", "first"))
+    stop = threading.Event()
+
+    def progress(counts: Counts) -> None:
+        if counts.searchable == 1 and counts.captures == 1:
+            archive(collection, page("http://b.jp/", "", "second"))
+        elif counts.searchable == 2:
+            stop.set()
+
+    assert follow(collection, stop, progress).searchable == 2
+    assert found(collection, "second") == {"http://b.jp/"}
+
+
+def test_progress_ends_at_the_end_of_the_archive(collection: Collection) -> None:
+    archive(collection, *(page(f"http://a.jp/{n}", "", "words") for n in range(10)))
+    seen: list[float] = []
+    index_new(collection, lambda counts: seen.append(counts.read_bytes / counts.waiting_bytes))
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_nothing_is_lost_or_doubled(collection: Collection) -> None:
+    """There is enough for several commits; each start is killed a little later than the one before."""
+    many = BATCH * 2 + 500
+    archive(collection, *(page(f"http://a.jp/{n}", f"title {n}", f"word w{n}") for n in range(many)))
+    command = [sys.executable, "-m", "joro", "index", "-q", "-C", str(collection.path)]
+    killed = 0
+    for after_s in (0.8, 1.5, 2.5, 4.0, 6.0):
+        process = subprocess.Popen(command, start_new_session=True)
+        try:
+            assert process.wait(after_s) == 0
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            killed += 1
+    assert killed > 0
+    assert index_new(collection).searchable == many
+    assert len(Reader(place(collection.index))) == many
+    assert search(Reader(place(collection.index)), "word").total == many
+    assert found(collection, "w0") | found(collection, f"w{many - 1}") == {
+        "http://a.jp/0",
+        f"http://a.jp/{many - 1}",
+    }
