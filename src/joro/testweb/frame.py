@@ -7,19 +7,11 @@ Never: more than a frame: planned pages are `pages`' work.
 
 from __future__ import annotations
 
-import codecs
 from html import escape
 
 from joro.testweb.answer import Body
+from joro.testweb.charsets import encode
 from joro.testweb.plan import Host
-
-#: What a name of a character set means on the web, in Python's spelling.
-CODECS = {"shift_jis": "cp932", "iso-2022-jp": "iso2022_jp", "iso-8859-1": "cp1252", "windows-1252": "cp1252"}
-
-
-def encode(host: Host, text: str) -> bytes:
-    """Text in the host's character set; what it lacks is written as a character reference."""
-    return codecs.encode(text, CODECS.get(host.charset, host.charset), "xmlcharrefreplace")
 
 
 def meta_charset(host: Host) -> str:
@@ -47,7 +39,7 @@ def page_html(host: Host, title: str, inside: str) -> Body:
     title = escape(title)
     head = f"{opening(host)}<title>{title}</title>\n</head>\n"
     text = f"{head}<body>\n<h1>{title}</h1>\n{inside}</body>\n</html>\n"
-    return Body(encode(host, text), charset=said_charset(host))
+    return Body(encode(text, host.charset), charset=said_charset(host))
 
 
 def list_html(doors: list[tuple[str, str]]) -> str:

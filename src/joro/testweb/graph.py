@@ -65,6 +65,7 @@ class Graph:
         for host in ranked:
             by_language[host.language].append(host.number)
         self._fame = Fame.of([host.number for host in ranked])
+        self._villages = {language: sorted(hosts) for language, hosts in by_language.items()}
         self._language_fame = {language: Fame.of(hosts) for language, hosts in by_language.items()}
 
     def links(self, page: int) -> list[int]:
@@ -133,7 +134,8 @@ class Graph:
         pick = rng.random()
         if pick < NEAR:
             step = int((2 * NEIGHBOURHOOD + 1) * rng.random()) - NEIGHBOURHOOD
-            number = (host.number + step) % len(self._plan.hosts)
+            village = self._villages[host.language]
+            number = village[(bisect.bisect_left(village, host.number) + step) % len(village)]
         elif pick < SAME_LANGUAGE:
             number = self._language_fame[host.language].pick(rng)
         else:

@@ -27,6 +27,8 @@ from joro.testweb.texts import Texts
 
 #: A host's archive reaches back so far before virtual time began.
 ARCHIVE_DAYS = 60
+DAY_LIMIT = 80  # articles; the mean is 30 at most
+YEAR_DAYS = 500  # needles are told apart for so long
 FRONT_ARTICLES, FEED_ARTICLES = 30, 15
 SENTENCES = 40
 FEEDS = {"rss": b"/feed.xml", "atom": b"/atom.xml"}
@@ -63,6 +65,8 @@ class News:
         self._plan = plan
         self._seed = plan.settings.seed
         self._texts = texts
+        hosts = [host.number for host in plan.hosts if host.role == "news"]
+        self._rank = {number: rank for rank, number in enumerate(hosts)}
         self.day = lru_cache(maxsize=10_000)(self._day)
 
     def articles_per_day(self, host: Host) -> float:
@@ -74,8 +78,9 @@ class News:
         if day < -ARCHIVE_DAYS:
             return ()
         rng = source(self._seed, Stream.ARTICLES, host.number, day + ARCHIVE_DAYS + 1)
-        moments = sorted(rng.random() for _ in range(poisson(rng, self.articles_per_day(host))))
-        first = self._plan.pages + (host.number * 100_000 + day + ARCHIVE_DAYS) * 1_000
+        count = min(DAY_LIMIT, poisson(rng, self.articles_per_day(host)))
+        moments = sorted(rng.random() for _ in range(count))
+        first = self._plan.pages + ((self._rank[host.number] * YEAR_DAYS) + day + ARCHIVE_DAYS) * DAY_LIMIT
         return tuple(
             Article(
                 host=host.number,

@@ -19,7 +19,8 @@ from time import gmtime, strftime
 
 from joro.testweb.chance import Stream, draw, normal, source, uniform
 from joro.testweb.change import Changes, State
-from joro.testweb.frame import encode, opening
+from joro.testweb.charsets import encode
+from joro.testweb.frame import opening
 from joro.testweb.graph import Graph, is_leaf, is_nofollow, is_tiny, says_host
 from joro.testweb.look import Look, Looks
 from joro.testweb.paths import path, url
@@ -103,8 +104,8 @@ class Pages:
         if host.copy_of >= 0 and host.kind == "exact":
             host, page = self._plan.hosts[host.copy_of], shown
         if is_tiny(self._plan, page):
-            return encode(host, f"{opening(host)}<title>{self.needle(page)}</title>\n")
-        return encode(host, self._html(host, page, shown, state, extra))
+            return encode(f"{opening(host)}<title>{self.needle(page)}</title>\n", host.charset)
+        return encode(self._html(host, page, shown, state, extra), host.charset)
 
     def _html(self, host: Host, page: int, shown: int, state: State, extra: str) -> str:
         """The page of `host` that shows the text of page `shown` (another one's, when it is a copy)."""
@@ -155,7 +156,8 @@ class Pages:
         if host.kind == "near":
             sentences[1] = source(self._seed, Stream.TEXT, page).choice(pool.sentences)
         step = SENTENCES_PER_PARAGRAPH
-        return ["".join(sentences[start : start + step]) for start in range(0, count + 1, step)]
+        rest = ["".join(sentences[start : start + step]) for start in range(0, count + 1, step)]
+        return [self._texts.lead(again, host), *rest]
 
     def _advertisement(self, host: Host, page: int, state: State, look: Look) -> str:
         number = draw(self._seed, Stream.ADVERTISEMENT, page, state.advertisement) % 1_000_000

@@ -15,9 +15,9 @@ from random import Random
 
 from joro.testweb import names, roles, sizes
 from joro.testweb.chance import Stream, source
+from joro.testweb.prose import LANGUAGES, STYLES, TOPICS
 from joro.testweb.roles import NORMAL
 from joro.testweb.settings import Settings
-from joro.testweb.stopgap import LANGUAGES, STYLES, TOPICS
 
 LANGUAGE_SHARES = {"ja": 0.45, "en": 0.30}  # the others share the rest evenly
 
@@ -67,6 +67,7 @@ class Host:
     robots: str = "absent"  # of a restricted host: its kind
     style: int = 0  # how its paths look
     prose: str = "plain"  # how its texts sound: one of prose.STYLES
+    vendor: bool = False  # writes ①, ㈱ and their kind
     base: bool = False  # <base href>
     copy_of: int = -1  # number of the host it copies
     port: int = 80
@@ -157,6 +158,7 @@ def _with_habits(rng: Random, host: Host) -> Host:
         validators=_weighted(rng, VALIDATORS),
         robots=host.kind if host.role == "restricted" else _weighted(rng, ROBOTS),
         base=rng.random() < 0.05,
+        vendor=host.language == "ja" and rng.random() < 0.3,
         port=REFUSED_PORT if (host.role, host.kind) == ("dead", "refused") else 80,
     )
 
@@ -220,6 +222,7 @@ def _copy(host: Host, original: Host) -> Host:
         style=original.style,
         topic=original.topic,
         prose=original.prose,
+        vendor=original.vendor,
         base=original.base,
     )
 

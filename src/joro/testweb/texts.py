@@ -14,10 +14,11 @@ from html import escape
 from random import Random
 
 from joro.testweb.plan import Host
-from joro.testweb.stopgap import Prose, rare_word
+from joro.testweb.prose import Prose, rare_word
 
 #: Sentences in a pool: two pages of one topic then share few of them.
 POOL_SIZE = 1_000
+LEAD_SENTENCES = 3
 UNSPACED = frozenset({"ja", "zh"})
 
 #: The sentence around a needle; other languages write the bare word.
@@ -46,8 +47,8 @@ class Texts:
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._prose: dict[tuple[str, str], Prose] = {}
-        self._pools: dict[tuple[str, str, str], Pool] = {}
+        self._prose: dict[tuple[str, str, bool], Prose] = {}
+        self._pools: dict[tuple[str, str, str, bool], Pool] = {}
 
     def title(self, rng: Random, host: Host) -> str:
         """A title, not escaped."""
@@ -57,13 +58,17 @@ class Texts:
         """Who owns the site."""
         return self._writer(host).name(rng)
 
+    def lead(self, rng: Random, host: Host) -> str:
+        """An opening paragraph written for one page alone, escaped."""
+        return escape(self._writer(host).paragraph(rng, host.topic, LEAD_SENTENCES), quote=False)
+
     def needle(self, host: Host, number: int) -> str:
         """The word that belongs to page `number` alone."""
         return rare_word(host.language, number)
 
     def pool(self, host: Host) -> Pool:
         """The sentences a host writes with."""
-        key = (host.language, host.topic, host.prose)
+        key = (host.language, host.topic, host.prose, host.vendor)
         found = self._pools.get(key)
         if found is None:
             found = self._pools[key] = self._fill(host)
@@ -77,7 +82,7 @@ class Texts:
         return Pool(sentences, sum(map(len, sentences)) / len(sentences), host.language)
 
     def _writer(self, host: Host) -> Prose:
-        key = (host.language, host.prose)
+        key = (host.language, host.prose, host.vendor)
         if key not in self._prose:
-            self._prose[key] = Prose(host.language, self._seed, style=host.prose)
+            self._prose[key] = Prose(host.language, self._seed, style=host.prose, vendor=host.vendor)
         return self._prose[key]
