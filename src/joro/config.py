@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 import tomllib
 import types
 import typing
@@ -119,7 +120,7 @@ class Config:
 def load(path: Path) -> Config:
     """The settings in one file; every mistake in it is a `ConfigError` that says how to mend it."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # Windows editors put a byte order mark first
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
             f"{path} cannot be read ({error})", remedy="check its permissions and encoding (UTF-8)"
@@ -131,8 +132,13 @@ def parse(text: str, *, source: str = FILE_NAME) -> Config:
     """The settings in one text."""
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers and nestings past Python's limits
         raise ConfigError(f"{source} is not TOML ({error})", remedy="mend that line") from None
+    return from_tables(tables, source=source)
+
+
+def from_tables(tables: dict[str, Any], *, source: str = FILE_NAME) -> Config:
+    """The settings in a tree of plain values, as TOML gives them."""
     return typing.cast(Config, _section(Config, tables, source, ""))
 
 
@@ -182,7 +188,7 @@ def _value(hint: Any, value: Any, spec: dataclasses.Field[Any], where: str) -> A
 
 
 def _plain(kind: Any, value: Any, where: str) -> Any:
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+    if kind is float and type(value) is int and abs(value) < 10**300:
         return float(value)
     if isinstance(kind, types.UnionType) or type(value) is not kind:
         raise ConfigError(f"{where} = {value!r} has the wrong type", remedy=f"write {_WORDS[kind]}")
@@ -220,11 +226,15 @@ def render(config: Config) -> str:
     return "\n".join(lines) + "\n"
 
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
 def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return '"' + _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped) + '"'
     if isinstance(value, tuple):
         return "[" + ", ".join(_toml(each) for each in value) + "]"
     if isinstance(value, dict):

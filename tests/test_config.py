@@ -1,0 +1,229 @@
+import contextlib
+import dataclasses
+import math
+import typing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joro import config
+from joro.config import Archive, Config, Fetch, Identity, Politeness, Portal, Scope
+from joro.errors import ConfigError
+
+SECTIONS = [Identity, Fetch, Politeness, Scope, Archive, Portal]
+
+
+def strategy(kind: type, spec: dataclasses.Field[typing.Any]) -> st.SearchStrategy[typing.Any]:
+    """Any value the setting may have."""
+    hint = typing.get_type_hints(kind)[spec.name]
+    least, most = spec.metadata["least"], spec.metadata["most"]
+    plain: dict[object, st.SearchStrategy[typing.Any]] = {
+        bool: st.booleans(),
+        str: st.text(),
+        int: st.integers(least, most),
+        float: st.floats(least, most, allow_nan=False),
+        tuple[str, ...]: st.lists(st.text()).map(tuple),
+        dict[str, str]: st.dictionaries(st.text(), st.text(), max_size=4),
+        dict[str, int]: st.dictionaries(st.text(), st.integers(), max_size=4),
+    }
+    return plain[hint]
+
+
+def section(kind: type) -> st.SearchStrategy[typing.Any]:
+    return st.builds(kind, **{spec.name: strategy(kind, spec) for spec in dataclasses.fields(kind)})
+
+
+configs = st.builds(Config, *map(section, SECTIONS))
+
+
+def complaint(text: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        config.parse(text)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@given(configs)
+def test_what_is_written_reads_back_as_the_same(settings: Config) -> None:
+    assert config.parse(config.render(settings)) == settings
+
+
+@given(st.text())
+def test_any_text_is_a_config_or_a_config_error(text: str) -> None:
+    with contextlib.suppress(ConfigError):
+        assert isinstance(config.parse(text), Config)
+
+
+def test_an_empty_file_is_the_default() -> None:
+    assert config.parse("") == Config()
+
+
+def test_the_default_is_written_as_comments_only() -> None:
+    lines = config.render(Config()).splitlines()
+    assert [line for line in lines if line and line[0] not in "#["] == []
+    assert "# timeout_s = 60.0" in lines
+
+
+def test_what_differs_from_the_default_stands_without_comment() -> None:
+    lines = config.render(Config(fetch=Fetch(timeout_s=5.0))).splitlines()
+    assert "timeout_s = 5.0" in lines
+    assert "# connect_timeout_s = 15.0" in lines
+
+
+def test_uncommenting_every_default_changes_nothing() -> None:
+    text = config.render(Config())
+    keys = {f"# {key} =" for _, key, _, _ in config.settings()}
+    lines = [line[2:] if any(map(line.startswith, keys)) else line for line in text.splitlines()]
+    assert config.parse("\n".join(lines)) == Config()
+
+
+def test_quotes_stay_readable() -> None:
+    text = config.render(Config(identity=Identity(contact='a "b"\\c\n')))
+    assert 'contact = "a \\"b\\"\\\\c\\u000a"' in text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "[fetch]\nsocket = 3",
+            "joro.toml: unknown key fetch.socket = 3; did you mean sockets?",
+        ),
+        (
+            "[fetsch]\nsockets = 3",
+            "joro.toml: unknown key fetsch = {'sockets': 3}; did you mean fetch?",
+        ),
+        (
+            "[portal]\nzzz = 3",
+            "joro.toml: unknown key portal.zzz = 3; known here: address, port",
+        ),
+        (
+            "[scope]\nhops = 'two'",
+            "joro.toml: scope.hops = 'two' has the wrong type; write a whole number",
+        ),
+        (
+            "[scope]\nhops = 2.0",
+            "joro.toml: scope.hops = 2.0 has the wrong type; write a whole number",
+        ),
+        (
+            "[scope]\nhops = true",
+            "joro.toml: scope.hops = True has the wrong type; write a whole number",
+        ),
+        (
+            "[fetch]\ntimeout_s = '5'",
+            "joro.toml: fetch.timeout_s = '5' has the wrong type; write a number",
+        ),
+        (
+            "[fetch]\ntimeout_s = true",
+            "joro.toml: fetch.timeout_s = True has the wrong type; write a number",
+        ),
+        (
+            "[politeness]\nrobots_txt = 1",
+            "joro.toml: politeness.robots_txt = 1 has the wrong type; write true or false",
+        ),
+        (
+            "[identity]\nname = 7",
+            "joro.toml: identity.name = 7 has the wrong type; write a text in quotes",
+        ),
+        (
+            "[fetch]\nsockets = 0",
+            "joro.toml: fetch.sockets = 0 is too small; write 1 or more",
+        ),
+        (
+            "[scope]\nhops = 256",
+            "joro.toml: scope.hops = 256 is too large; write 255 or less",
+        ),
+        (
+            "[fetch]\ntimeout_s = nan",
+            "joro.toml: fetch.timeout_s = nan is too small; write 0.1 or more",
+        ),
+        (
+            "[scope]\ndomains = 'a.jp'",
+            'joro.toml: scope.domains = \'a.jp\' is not a list; write ["one", "two"]',
+        ),
+        (
+            "[scope]\ndomains = [1]",
+            "joro.toml: scope.domains = 1 has the wrong type; write a text in quotes",
+        ),
+        (
+            "[fetch]\nhosts = ['a.jp']",
+            "joro.toml: fetch.hosts = ['a.jp'] is not a table; write { \"key\" = value }",
+        ),
+        (
+            "[fetch.ports]\n80 = '8080'",
+            "joro.toml: fetch.ports.80 = '8080' has the wrong type; write a whole number",
+        ),
+        (
+            "fetch = 3",
+            "joro.toml: fetch = 3 is not a table; write it as [fetch]",
+        ),
+        (
+            "sockets: 3",
+            "joro.toml is not TOML (Expected '=' after a key in a key/value pair (at line 1, column 8)); "
+            "mend that line",
+        ),
+    ],
+)
+def test_a_mistake_is_named_with_key_value_and_remedy(text: str, said: str) -> None:
+    assert complaint(text) == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[fetch]\ntimeout_s = 1" + "0" * 400,
+        "[fetch]\nsockets = 1" + "0" * 5_000,
+        "x = " + "[" * 100_000,
+        '"two\\nlines" = 1',
+        "[scope]\nhops = 1979-05-27",
+    ],
+)
+def test_absurd_values_are_mistakes_like_others(text: str) -> None:
+    assert ";" in complaint(text)
+
+
+def test_a_whole_number_will_do_for_a_duration_and_so_will_infinity() -> None:
+    assert config.parse("[fetch]\ntimeout_s = 5").fetch.timeout_s == 5.0
+    assert config.parse("[politeness]\ninterval_s = inf").politeness.interval_s == math.inf
+
+
+def test_a_file_is_named_in_its_errors(tmp_path: Path) -> None:
+    file = tmp_path / "joro.toml"
+    file.write_text("[fetch]\nsockets = 0")
+    with pytest.raises(ConfigError, match=f"^{file}: fetch.sockets = 0 is too small"):
+        config.load(file)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", None])
+def test_an_unreadable_file_is_a_config_error(tmp_path: Path, content: bytes | None) -> None:
+    file = tmp_path / "joro.toml"
+    file.write_bytes(content) if content else file.mkdir()
+    with pytest.raises(ConfigError, match="cannot be read"):
+        config.load(file)
+
+
+def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
+    file = tmp_path / "joro.toml"
+    file.write_bytes(b"\xef\xbb\xbf[scope]\r\nhops = 3\r\n")
+    assert config.load(file).scope.hops == 3
+
+
+def test_every_setting_says_why_and_every_number_with_a_unit_names_it() -> None:
+    for _, key, value, why in config.settings():
+        assert why, key
+        assert not isinstance(value, float) or key.endswith("_s"), key
+
+
+def test_defaults_are_within_their_own_ranges_and_not_shared() -> None:
+    one, two = Config(), Config()
+    assert one.fetch.hosts is not two.fetch.hosts
+    for kind in SECTIONS:
+        for spec in dataclasses.fields(kind):
+            config._check_range(getattr(kind(), spec.name), spec, spec.name)
+
+
+def test_settings_cannot_be_changed_in_passing() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Config().fetch.sockets = 3  # type: ignore[misc]
