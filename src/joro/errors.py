@@ -22,7 +22,7 @@ class JoroError(Exception):
     exit_code = 1
 
     def __init__(self, problem: str, *, remedy: str) -> None:
-        super().__init__(f"{problem}; {remedy}")
+        super().__init__(" ".join(f"{problem}; {remedy}".splitlines()))
         self.problem = problem
         self.remedy = remedy
 
