@@ -31,7 +31,7 @@ class Collection:
     @classmethod
     def open(cls, path: Path) -> Collection:
         """The collection in `path`; says how to make one when there is none."""
-        if not (path / config.FILE_NAME).exists():
+        if not _is_collection(path):
             raise CollectionError(
                 f"{path} is not a collection (no {config.FILE_NAME})", remedy=f"run: joro init {path}"
             )
@@ -40,7 +40,7 @@ class Collection:
     @classmethod
     def create(cls, path: Path, settings: Config) -> Collection:
         """A new, empty collection; the settings file comes last, so a half-made one is no collection."""
-        if (path / config.FILE_NAME).exists():
+        if _is_collection(path):
             raise CollectionError(
                 f"{path} is already a collection", remedy="choose another directory, or use it as it is"
             )
@@ -52,6 +52,8 @@ class Collection:
             draft.rename(path / config.FILE_NAME)
         except (NotADirectoryError, FileExistsError):
             raise CollectionError(f"{path} is a file", remedy="choose another directory") from None
+        except OSError as error:
+            raise _unusable(path, error) from None
         return cls.open(path)
 
     def part(self, name: str) -> Path:
@@ -80,17 +82,34 @@ class Collection:
     @contextmanager
     def lock(self, work: str) -> Iterator[None]:
         """Hold the collection for one kind of work ("robot", "indexer"); the kernel frees it if we die."""
-        file = os.open(self.path / f"{work}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            file = os.open(self.path / f"{work}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise _unusable(self.path, error) from None
         try:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                holder = os.pread(file, 32, 0).decode(errors="replace").strip() or "unknown"
                 raise CollectionError(
-                    f"another {work} (process {os.pread(file, 32, 0).decode().strip() or 'unknown'}) works in {self.path}",
-                    remedy="wait for it or stop it",
+                    f"another {work} (process {holder}) works in {self.path}", remedy="wait for it or stop it"
                 ) from None
             os.ftruncate(file, 0)
             os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
             yield
         finally:
             os.close(file)
+
+
+def _is_collection(path: Path) -> bool:
+    try:
+        return (path / config.FILE_NAME).exists()
+    except OSError as error:
+        raise _unusable(path, error) from None
+
+
+def _unusable(path: Path, error: OSError) -> CollectionError:
+    return CollectionError(
+        f"{path} cannot be used ({error.strerror})",
+        remedy="make room, check its permissions, or choose another directory",
+    )
