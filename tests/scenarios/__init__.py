@@ -1,0 +1,1 @@
+"""End-to-end stories, told with the commands a user would type, judged by the test web's oracle."""

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from joro.clock import Clock
 from joro.config import Fetch, Identity
+from joro.errors import ConfigError
 from joro.fetch.guard import Guard
 from joro.fetch.http import Client, Limits
 from joro.fetch.resolver import Resolver
@@ -30,7 +31,7 @@ class Visitor:
 
     def __init__(self, settings: Fetch, *, user_agent: str, clock: Clock) -> None:
         self._clock = clock
-        self._ports = {int(wanted): port for wanted, port in settings.ports.items()}
+        self._ports = _ports(settings.ports)
         self._guard = Guard(settings.allow_addresses)
         self._resolver = Resolver(clock, nameservers=settings.nameservers, hosts=settings.hosts)
         limits = Limits(
@@ -78,6 +79,15 @@ class Visitor:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         return self._ports.get(port, port)
+
+
+def _ports(wanted: dict[str, int]) -> dict[int, int]:
+    for key, port in wanted.items():
+        if not (key.isascii() and key.isdigit() and 0 < port < 65_536):
+            raise ConfigError(
+                f'fetch.ports: "{key}" = {port} are not two port numbers', remedy='write it like "80" = 8080'
+            )
+    return {int(key): port for key, port in wanted.items()}
 
 
 def outcome_of(status: int, headers: dict[str, str]) -> Outcome:

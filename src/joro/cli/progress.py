@@ -1,0 +1,80 @@
+"""How does a person see that collecting goes on? A live line on a terminal, one now and then in a log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from joro.clock import Clock
+from joro.model import ANSWERED, Outcome
+from joro.robot import Robot
+
+#: Seconds between two looks: on a terminal, in a log.
+LIVE_EVERY_S = 0.2
+LOG_EVERY_S = 10.0
+#: The rate shown is that of the last so many seconds.
+RATE_OVER_S = 5.0
+
+_FAILURES = frozenset(outcome.value for outcome in Outcome if outcome not in ANSWERED)
+
+
+class Meter:
+    """Turns a robot's counters into one line."""
+
+    def __init__(self, robot: Robot, clock: Clock) -> None:
+        self._robot = robot
+        self._clock = clock
+        self._samples: deque[tuple[float, int]] = deque([(clock.now(), robot.visits)])
+
+    def line(self) -> str:
+        """Pages, rate, queue, errors, sockets."""
+        counts = self._robot.frontier.counts
+        failures = sum(number for outcome, number in counts.outcomes.items() if outcome in _FAILURES)
+        return (
+            f"{counts.visited:,} pages · {self._rate():,.0f}/s · {self._robot.frontier.waiting:,} waiting"
+            f" · {failures:,} errors · {self._robot.open_sockets} sockets · {counts.bytes / 1e6:,.1f} MB"
+        )
+
+    def _rate(self) -> float:
+        now = self._clock.now()
+        self._samples.append((now, self._robot.visits))
+        while self._samples[0][0] < now - RATE_OVER_S:
+            self._samples.popleft()
+        start, before = self._samples[0]
+        return (self._robot.visits - before) / (now - start) if now > start else 0.0
+
+
+@asynccontextmanager
+async def shown(robot: Robot, clock: Clock, *, quiet: bool = False) -> AsyncIterator[None]:
+    """Show the robot's progress while the block runs."""
+    if quiet:
+        yield
+        return
+    console = Console(stderr=True)
+    meter = Meter(robot, clock)
+    show = _show_live(console, meter) if console.is_terminal else _show_log(console, meter)
+    shower = asyncio.create_task(show)
+    try:
+        yield
+    finally:
+        shower.cancel()
+        await asyncio.gather(shower, return_exceptions=True)
+
+
+async def _show_live(console: Console, meter: Meter) -> None:
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        while True:
+            live.update(Text(f"collecting · {meter.line()}", overflow="ellipsis", no_wrap=True), refresh=True)
+            await asyncio.sleep(LIVE_EVERY_S)
+
+
+async def _show_log(console: Console, meter: Meter) -> None:
+    while True:
+        await asyncio.sleep(LOG_EVERY_S)
+        console.print(f"collecting · {meter.line()}", highlight=False, soft_wrap=True)

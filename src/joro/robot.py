@@ -1,0 +1,238 @@
+"""How does a page get from the web into the collection? READ FIRST: `call_on` is the pipeline.
+
+In:    a collection and seeds.
+Out:   archive and frontier, moving together: what the frontier calls visited lies in the archive.
+Never: two requests to one server at once; a request sooner than politeness allows; a visit lost or
+       archived twice, whatever moment the power goes.
+
+    seeds ─┐                                                 ┌───────── links ─────────┐
+           ▼                                                 ▼                         │
+       boundary → frontier → turns → exclusions → visitor → archive → outline ─────────┘
+        (ours?)   (which page) (whose turn) (allowed?) (fetch)  (WARC)   (parse)
+
+Paper: S3 (one connection to a server; seen URLs and exclusions inside the unit), S1 5.1.3 (robot).
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from joro import __version__
+from joro.archive.read import Position, replay, response_of
+from joro.archive.recover import mend
+from joro.archive.warc import WarcWriter
+from joro.clock import Clock
+from joro.discover.scope import Boundary
+from joro.fetch.exclusion import Exclusions
+from joro.fetch.politeness import wait_s
+from joro.fetch.robotstxt import SIZE_LIMIT_BYTES, Robots
+from joro.fetch.visit import Visitor, outcome_of, user_agent
+from joro.model import ANSWERED, PASSING, Outcome, Page, Visit
+from joro.parse.page import outline_of
+from joro.parse.payload import payload
+from joro.schedule.turns import Turns
+from joro.store.collection import Collection
+from joro.store.frontier import Frontier
+
+#: A commit is due after so many visits even before `commit_every_s`: bounds the work a crash costs.
+COMMIT_EVERY_VISITS = 500
+#: Pages robots.txt may refuse in one turn; the others wait for the next, so no server blocks the loop.
+REFUSALS_PER_TURN = 500
+#: How long visits under way may go on after `stop`.
+GRACE_S = 5.0
+
+
+class Robot:
+    """Collects on this machine, in one event loop: `collect(seeds)` until done, or until `stop()`."""
+
+    def __init__(self, collection: Collection, clock: Clock, *, page_limit: int | None = None) -> None:
+        settings = self._settings = collection.config
+        name = settings.identity.name
+        agent = user_agent(settings.identity, __version__)
+        self._clock = clock
+        self._page_limit = page_limit
+        self.visits = 0  # of this run; the frontier counts those of the collection
+        self._tries: dict[str, int] = {}
+        self._committed_at = clock.now()
+        self._uncommitted = 0
+        self._boundary = Boundary(settings.scope)
+        self._turns = Turns()
+        self.frontier = Frontier(collection.frontier)
+        self._replay(collection)
+        self._exclusions = Exclusions(self.frontier, settings.politeness, agent=name, clock=clock)
+        self._visitor = Visitor(settings.fetch, user_agent=agent, clock=clock)
+        limit = settings.archive.warc_limit_bytes
+        self._archive = WarcWriter(collection.archive, limit_bytes=limit, clock=clock, robot=agent)
+        self._calls: set[asyncio.Task[None]] = set()
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._failure: BaseException | None = None
+
+    async def call_on(self, server: str) -> None:
+        """One turn of one server: one request, all that it leads to, and when to come again."""
+        rules = self._exclusions.rules(server)
+        if rules is None:
+            visit = await self._visitor.visit(Page(f"{server}/robots.txt", 0, server))
+            rules = self._learn_robots(visit)
+        else:
+            page = self._next_page(server, rules)
+            if page is None:
+                again = self._clock.now() if self.frontier.has_waiting(server) else None
+                self._turns.give_back(server, again)
+                return
+            visit = await self._visitor.visit(page)
+            self._learn(visit)
+        self._turns.give_back(server, self._ready_at(visit, rules))
+        self._commit_if_due()
+
+    def _next_page(self, server: str, rules: Robots) -> Page | None:
+        """The first waiting page that robots.txt allows; those before it are done with."""
+        for _ in range(REFUSALS_PER_TURN):
+            page = self.frontier.take(server)
+            if page is None or rules.allows(page.url):
+                return page
+            self.frontier.done(Visit(page, self._clock.now(), Outcome.DISALLOWED))
+        return None
+
+    def _learn(self, visit: Visit) -> None:
+        """Archive the answer, register its links, close the page; a passing failure is tried again later."""
+        url = visit.page.url
+        tries = self._tries.pop(url, 0)
+        if visit.outcome in PASSING and tries < self._settings.politeness.retry_limit:
+            self._tries[url] = tries + 1
+            self.frontier.put_back(visit.page)
+            return
+        if visit.outcome in ANSWERED:
+            self._archive.append(visit)
+        self._close(visit)
+        self.visits += 1
+        self._uncommitted += 1
+
+    def _close(self, visit: Visit) -> None:
+        """What visits and replayed captures have in common."""
+        if visit.response is not None and visit.outcome in (Outcome.OK, Outcome.REDIRECT):
+            outline = outline_of(visit.page.url, visit.response, self._settings.identity.name)
+            self.register(outline.to_follow, visit.page.hops + 1)
+        self.frontier.done(visit)
+
+    def register(self, urls: list[str], hops: int) -> None:
+        """Let those pages that belong to the collection wait for their visit."""
+        ours = self._boundary.within(urls, hops)
+        for server in self.frontier.add(ours, hops, per_server=self._settings.scope.pages_per_server):
+            self._turns.enter(server, self.frontier.server(server).ready_at)
+
+    def _learn_robots(self, visit: Visit) -> Robots:
+        if visit.outcome in ANSWERED:
+            self._archive.append(visit)
+        body = payload(visit.response, SIZE_LIMIT_BYTES) if visit.response is not None else b""
+        return self._exclusions.learn(visit, body)
+
+    def _ready_at(self, visit: Visit, rules: Robots) -> float:
+        record = self.frontier.server(visit.page.server)
+        record.failures = record.failures + 1 if visit.outcome in PASSING else 0
+        wait = wait_s(self._settings.politeness, visit, rules.crawl_delay_s, record.failures)
+        record.ready_at = self._clock.now() + wait
+        return record.ready_at
+
+    def _commit_if_due(self) -> None:
+        late = self._clock.now() - self._committed_at >= self._settings.archive.commit_every_s
+        if late or self._uncommitted >= COMMIT_EVERY_VISITS:
+            self._commit()
+
+    def _commit(self) -> None:
+        """The archive first: after a crash it may be ahead of the frontier, never behind."""
+        position = self._archive.flush()
+        self.frontier.commit((position.name, position.offset) if position.name else None)
+        self._committed_at = self._clock.now()
+        self._uncommitted = 0
+
+    def _replay(self, collection: Collection) -> None:
+        """After a crash: what the archive holds beyond the last commit enters the frontier."""
+        last = self.frontier.position
+        since = Position(*last) if last else None
+        mend(collection.archive, since)
+        for record, position in replay(collection.archive, since):
+            last = (position.name, position.offset)
+            page = self.frontier.take_url(record.url)
+            if page is not None:
+                response = response_of(record)
+                outcome = outcome_of(response.status, response.headers)
+                self._close(Visit(page, record.time, outcome, response=response))
+        self.frontier.commit(last)
+
+    async def collect(self, seeds: list[str]) -> None:
+        """Collect until nothing is left to visit, the page limit is reached, or `stop` is called."""
+        try:
+            self.register(seeds, 0)
+            self._commit()
+            for server in self.frontier.waiting_servers():
+                self._turns.enter(server, self.frontier.server(server).ready_at)
+            self._start_calls()
+            while (self._calls or len(self._turns)) and not self._is_over():
+                await self._wait()
+                self._start_calls()
+            await self._wind_down()
+        finally:
+            await self._leave()
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self) -> None:
+        """Start nothing new; `collect` returns when the visits under way have ended or been given up."""
+        self._stopping = True
+        self._wake.set()
+
+    @property
+    def open_sockets(self) -> int:
+        """Requests under way."""
+        return self._visitor.open_sockets
+
+    def _is_over(self, under_way: int = 0) -> bool:
+        full = self._page_limit is not None and self.visits + under_way >= self._page_limit
+        return self._stopping or self._failure is not None or full
+
+    def _start_calls(self) -> None:
+        """Send someone to every server that is ready, as long as sockets are free."""
+        now = self._clock.now()
+        while len(self._calls) < self._settings.fetch.sockets and not self._is_over(len(self._calls)):
+            server = self._turns.take(now)
+            if server is None:
+                return
+            call = asyncio.create_task(self.call_on(server))
+            self._calls.add(call)
+            call.add_done_callback(self._called)
+
+    def _called(self, call: asyncio.Task[None]) -> None:
+        self._calls.discard(call)
+        if not call.cancelled() and call.exception() is not None:
+            self._failure = self._failure or call.exception()
+        self._start_calls()
+        self._wake.set()
+
+    async def _wait(self) -> None:
+        """Until a call has ended, a server is ready, or a commit is due."""
+        due_at = (
+            self._turns.next_ready_at() if len(self._calls) < self._settings.fetch.sockets else float("inf")
+        )
+        due_at = min(due_at, self._committed_at + self._settings.archive.commit_every_s)
+        self._wake.clear()
+        try:
+            async with asyncio.timeout(max(0.0, due_at - self._clock.now())):
+                await self._wake.wait()
+        except TimeoutError:
+            self._commit_if_due()
+
+    async def _wind_down(self) -> None:
+        """Let the visits under way end, for a while; a page cut short stays waiting in the frontier."""
+        if self._calls:
+            await asyncio.wait(set(self._calls), timeout=GRACE_S if self._stopping else None)
+        for call in set(self._calls):
+            call.cancel()
+        await asyncio.gather(*self._calls, return_exceptions=True)
+
+    async def _leave(self) -> None:
+        await self._visitor.close()
+        if self._failure is None:
+            self._commit()
+            self._archive.close()
+        self.frontier.close()
