@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections import Counter
@@ -20,7 +21,7 @@ PAGES = st.integers(0, PLAN.pages - 1)
 
 def gaps(process: Process, days: float) -> list[float]:
     moments = process.between(EPOCH, EPOCH + days * DAY_S)
-    return [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)]
+    return [later - earlier for earlier, later in itertools.pairwise(moments)]
 
 
 def test_rates_have_the_planned_median_and_mean() -> None:

@@ -98,10 +98,10 @@ def testweb(
 
 async def _serve(web: TestWeb, settings: Path | None, ready_file: Path | None) -> None:
     await web.start()
-    _announce(web, settings, ready_file)
     done = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, done.set)
+    _announce(web, settings, ready_file)
     await done.wait()
     await web.stop()
 

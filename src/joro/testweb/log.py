@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-ROW = struct.Struct("<ddiiiIIIHHHHi")
+ROW = struct.Struct("<ddiiiQIIHHHHi")
 
 #: One row of the log. `concurrent` and `sharing` count the requests in progress at its start on the host
 #: and on the address, itself included; `connections` those open to the host.
@@ -27,7 +27,7 @@ DTYPE = np.dtype(
         ("host", "<i4"),
         ("page", "<i4"),
         ("target", "<i4"),
-        ("bytes", "<u4"),
+        ("bytes", "<u8"),
         ("address", "<u4"),
         ("connection", "<u4"),
         ("status", "<u2"),

@@ -45,11 +45,12 @@ class TestWeb:
         self.real = RealClock()
         self.oracle = Oracle(self.site, self.log, self.clock, self.real)
         self._moods = moods.Moods(settings.seed, self.date)
+        self.ready = Ready(settings.memory_bytes)
         self._names = [host.name for host in self.plan.hosts]
         self._desk = Desk(
             booths={host.name.encode(): Booth(host) for host in self.plan.hosts},
             answers=self,
-            ready=Ready(settings.memory_bytes),
+            ready=self.ready,
             log=self.log,
             clock=self.clock,
             real=self.real,
