@@ -101,8 +101,7 @@ def _of_wide(kana: int, hangul: int, han: int, claim: str) -> str:
 
 
 def _by_trigrams(sample: str, claim: str) -> str:
-    letters = sum(map(str.isalpha, sample))
-    if letters < _ENOUGH_LETTERS:
+    if sum(map(str.isalpha, sample[:_PIECE_CHARS])) < _ENOUGH_LETTERS:
         return ""
     match = detect_language(sample, _detection(claim))
     if match.language is None or match.confidence < _ENOUGH_CONFIDENCE:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,24 +136,43 @@ def _members(body: bytes, window: int, limit: int) -> bytes | None:
 def _brotli(body: bytes, limit: int) -> bytes | None:
     decoder = brotli.Decompressor()
     try:
-        content: bytes = decoder.process(body, output_buffer_limit=limit)[:limit]
+        content = _brotli_step(decoder, body, limit)
     except _BROKEN:
-        fresh = brotli.Decompressor()
-        return _salvage(lambda piece, room: fresh.process(piece, output_buffer_limit=room), body, limit)
+        return _salvage(functools.partial(_brotli_step, brotli.Decompressor()), body, limit)
     return content if content or decoder.is_finished() else None
+
+
+def _brotli_step(decoder: Any, piece: bytes, room: int) -> bytes:
+    """All that a piece gives: where input ends too early, the decoder hands it over in portions."""
+    portions: list[bytes] = [decoder.process(piece, output_buffer_limit=room)]
+    room -= len(portions[0])
+    while room > 0 and (more := decoder.process(b"", output_buffer_limit=room)):
+        portions.append(more)
+        room -= len(more)
+    content = b"".join(portions)
+    return content if room >= 0 else content[:room]
 
 
 def _salvage(step: Step, body: bytes, limit: int) -> bytes | None:
     """What a broken stream gives before it breaks."""
     whole = bytearray()
     try:
-        for start in range(0, len(body), _PIECE_BYTES):
-            whole += step(body[start : start + _PIECE_BYTES], limit - len(whole))
+        for piece in _pieces(body):
+            whole += step(piece, limit - len(whole))
             if len(whole) >= limit:
                 break
     except _BROKEN:
         pass
-    return bytes(whole[:limit]) or None
+    return bytes(whole) or None
+
+
+def _pieces(body: bytes) -> Iterator[bytes]:
+    """Small pieces, the last of them byte by byte: often all is well but a checksum, or junk follows."""
+    end = max(0, len(body) - _PIECE_BYTES)
+    for start in range(0, end, _PIECE_BYTES):
+        yield body[start : min(start + _PIECE_BYTES, end)]
+    for position in range(end, len(body)):
+        yield body[position : position + 1]
 
 
 @functools.cache

@@ -21,7 +21,18 @@ MAIN_LIMIT_CHARS = 300_000
 
 #: Rendered text under these is cut out again. The last one is what `_prepare` has marked.
 _MARK = "joro-hidden"
-_HIDDEN = ("noscript", "select", "textarea", "iframe", "object", "canvas", "audio", "video", f"#{_MARK}=1")
+_HIDDEN = (
+    "noscript",
+    "select",
+    "datalist",
+    "textarea",
+    "iframe",
+    "object",
+    "canvas",
+    "audio",
+    "video",
+    f"#{_MARK}=1",
+)
 _RULES = {name: ["hidden"] for name in _HIDDEN}
 _TO_MARK = 'svg, math, [hidden], [style*="display:none" i], [style*="display: none" i]'
 
@@ -69,7 +80,7 @@ def _prepare(tree: Tree) -> None:
         element.attrs[_MARK] = "1"
     for element in tree.select(_LOST_BREAK):
         element.insert_after(line_break())
-    for tag in ("center", "legend", "option", "button"):
+    for tag in ("center", "legend", "button"):
         for element in tree.all(tag):
             element.insert_before(line_break())
             element.insert_after(line_break())
