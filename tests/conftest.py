@@ -3,6 +3,10 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("joro", deadline=None)  # a busy machine breaks no law
+settings.load_profile("joro")
 
 ROOT = Path(__file__).parent.parent
 
