@@ -226,7 +226,7 @@ def test_asterisk_and_dollar_are_the_only_special_characters(pattern: str, path:
 def test_patterns_match_as_their_regular_expression_does(pattern: str, path: str) -> None:
     core, end = (pattern[:-1], "$") if pattern.endswith("$") else (pattern, "")
     plain = re.match(".*".join(map(re.escape, core.split("*"))) + end, "/" + path)
-    assert allows(for_us(f"Disallow: {pattern}"), "/" + path) is (plain is None)
+    assert allows(for_us(f"Disallow: {pattern}"), "http://a.jp/" + path) is (plain is None)
 
 
 def test_a_pattern_bomb_is_read_to_its_end() -> None:

@@ -88,7 +88,10 @@ class Robots:
         self.sitemaps = sitemaps  # canonical URLs
 
     def allows(self, url: str) -> bool:
-        """May we visit this canonical URL (or path)? What no rule speaks of is allowed."""
+        """May we visit this canonical URL? What no rule speaks of is allowed.
+
+        A path will do, unless it starts with two slashes: then it reads as a URL without scheme.
+        """
         rule = self._deciding(url)
         return rule is None or _is_allow(rule)
 
