@@ -1,9 +1,11 @@
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 import tantivy
 
-from joro.errors import CollectionError
+from joro.errors import CollectionError, DiskFull
 from joro.index.query import search
 from joro.index.segment import STORED_LIMIT_CHARS, Entry, Reader, Writer, discard, entry_of, languages, sites
 
@@ -122,3 +124,24 @@ def test_a_language_is_known_by_its_first_part_too() -> None:
     assert languages("zh-Hant") == ["zh-hant", "zh"]
     assert languages("ja") == ["ja"]
     assert languages("") == []
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+@pytest.mark.parametrize("kilobytes", [40, pytest.param(14_000, marks=pytest.mark.slow)])
+def test_a_full_disk_is_told_and_leaves_the_index_whole(tmp_path: Path, kilobytes: int) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", tmp_path], check=True)
+    try:
+        writer = Writer(tmp_path / "pages")
+        with pytest.raises(DiskFull, match="make room"):
+            fill(writer)
+        assert len(Reader(tmp_path / "pages")) == 0
+    finally:
+        subprocess.run(["umount", "-l", tmp_path], check=True)
+
+
+def fill(writer: Writer) -> None:
+    for number in range(6_000):
+        words = " ".join(f"{number}w{n}" for n in range(200))
+        writer.put(Entry(f"http://a.jp/{number}", "", words, 0.0))
+    writer.commit()

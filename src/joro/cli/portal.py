@@ -7,7 +7,7 @@ import webbrowser
 import click
 
 from joro.cli.options import collection_option
-from joro.portal.serve import address_of, free_port, serve
+from joro.portal.serve import address_of, listening_place, serve
 from joro.portal.web import application
 from joro.store.collection import Collection
 
@@ -33,8 +33,7 @@ def portal(collection: Collection, address: str | None, port: int | None, browse
     joro portal -C my-web --open
     """
     settings = collection.config.portal
-    address = address or settings.address
-    port = free_port(address, settings.port if port is None else port)
+    address, port = listening_place(address or settings.address, settings.port if port is None else port)
     page = address_of(address, port)
 
     def started() -> None:

@@ -28,6 +28,8 @@ from joro.url import host_of, is_address, server_of
 FORMAT = 1
 #: Memory for terms not yet written; tantivy writes a segment when it is used up.
 HEAP_BYTES = 50_000_000
+#: With less room than this no segment can be written.
+ROOM_BYTES = 1_000_000
 #: Text beyond is not searchable: a longer page is a dump, and must not take the memory of the others.
 INDEXED_LIMIT_CHARS = 1_000_000
 #: Text beyond is searchable but not kept for snippets.
@@ -92,12 +94,17 @@ def _explained(directory: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError) as error:
-        if "No space left" in str(error) or "os error 28" in str(error):
+        if _is_full(directory, str(error)):
             raise DiskFull(f"no room left for {directory}", remedy="make room and run it again") from None
         reason = str(error).splitlines()[0]
         raise CollectionError(
             f"the index in {directory} cannot be used ({reason})", remedy="run: joro index --rebuild"
         ) from None
+
+
+def _is_full(directory: Path, reason: str) -> bool:
+    """A writing thread of the engine that died does not say of what; then we look at the disk ourselves."""
+    return "os error 28" in reason or shutil.disk_usage(directory).free < ROOM_BYTES
 
 
 class Writer:
@@ -110,6 +117,8 @@ class Writer:
         with _explained(directory):
             # One thread: the caller keeps it busy, and more would leave more and smaller segments.
             self._writer = self._index.writer(HEAP_BYTES, num_threads=1)
+            # What a killed commit left behind has the very names the next commit will want.
+            self._writer.garbage_collect_files()
         self._searcher = self._index.searcher()
         self._since_commit: dict[str, float | None] = {}
 

@@ -20,8 +20,8 @@ from starlette.types import ASGIApp
 from joro.errors import PortInUse, UsageError
 
 
-def free_port(address: str, port: int) -> int:
-    """The port, once we know that we may have it; 0 means any.
+def listening_place(address: str, port: int) -> tuple[str, int]:
+    """Address and port as numbers, once we know that we may have them; port 0 means any.
 
     Asked before the start because the server below would share a port with whoever has it already.
     """
@@ -29,11 +29,13 @@ def free_port(address: str, port: int) -> int:
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
+            if not address:
+                raise OSError  # to the system it means everywhere, to a person nothing
             probe.bind((address, port))
         except OSError as error:
             raise _complaint(address, port, error) from None
-        taken: int = probe.getsockname()[1]
-        return taken
+        number, taken, *_ = probe.getsockname()
+        return number, taken
 
 
 def _complaint(address: str, port: int, error: OSError) -> PortInUse | UsageError:
@@ -44,26 +46,44 @@ def _complaint(address: str, port: int, error: OSError) -> PortInUse | UsageErro
     if error.errno == errno.EACCES:
         return PortInUse(f"port {port} is reserved for root", remedy="choose a --port of 1024 or more")
     return UsageError(
-        f"{address} is not an address of this machine", remedy="use 127.0.0.1, or 0.0.0.0 for everyone"
+        f"{address!r} is not an address of this machine", remedy="use 127.0.0.1, or 0.0.0.0 for everyone"
     )
+
+
+def reachable(address: str) -> str:
+    """Where someone on this machine finds what listens on `address`."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)
 
 
 def address_of(address: str, port: int) -> str:
     """What to open in a browser."""
-    reachable = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(address, address)
-    host = f"[{reachable}]" if ":" in reachable and not reachable.startswith("[") else reachable
-    return f"http://{host}:{port}/"
+    host = reachable(address)
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
 def serve(app: ASGIApp, address: str, port: int, started: Callable[[], None]) -> None:
-    """Serve until SIGINT or SIGTERM; `started` is called when the port is ours."""
+    """Serve until SIGINT or SIGTERM; `started` is called as soon as someone would be answered."""
     asyncio.run(_serve(app, address, port, started))
 
 
 async def _serve(app: ASGIApp, address: str, port: int, started: Callable[[], None]) -> None:
     server = Server(app, address, port, interface=Interfaces.ASGINL, websockets=False, log_enabled=False)
-    server.on_startup(started)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, server.stop)
+    announcing = asyncio.create_task(_announce(reachable(address), port, started))
     await server.serve()
+    announcing.cancel()
+
+
+async def _announce(address: str, port: int, started: Callable[[], None]) -> None:
+    """The server's own start hook comes before it listens, so we knock until it opens."""
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(address, port)
+        except OSError:
+            await asyncio.sleep(0.01)
+            continue
+        writer.close()
+        started()
+        return
