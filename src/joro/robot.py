@@ -23,9 +23,9 @@ from joro.archive.recover import mend
 from joro.archive.warc import WarcWriter
 from joro.clock import Clock
 from joro.discover.scope import Boundary
-from joro.fetch.exclusion import Exclusions
+from joro.fetch.exclusion import Errand, Exclusions
 from joro.fetch.politeness import wait_s
-from joro.fetch.robotstxt import SIZE_LIMIT_BYTES, Robots
+from joro.fetch.robotstxt import SIZE_LIMIT_BYTES
 from joro.fetch.visit import Visitor, outcome_of, user_agent
 from joro.model import ANSWERED, PASSING, Outcome, Page, Visit
 from joro.parse.page import outline_of
@@ -36,8 +36,6 @@ from joro.store.frontier import Frontier
 
 #: A commit is due after so many visits even before `commit_every_s`: bounds the work a crash costs.
 COMMIT_EVERY_VISITS = 500
-#: Pages robots.txt may refuse in one turn; the others wait for the next, so no server blocks the loop.
-REFUSALS_PER_TURN = 500
 #: How long visits under way may go on after `stop`.
 GRACE_S = 5.0
 
@@ -70,28 +68,27 @@ class Robot:
 
     async def call_on(self, server: str) -> None:
         """One turn of one server: one request, all that it leads to, and when to come again."""
-        rules = self._exclusions.rules(server)
-        if rules is None:
-            visit = await self._visitor.visit(Page(f"{server}/robots.txt", 0, server))
-            rules = self._learn_robots(visit)
-        else:
-            page = self._next_page(server, rules)
-            if page is None:
-                again = self._clock.now() if self.frontier.has_waiting(server) else None
-                self._turns.give_back(server, again)
-                return
+        errand = self._exclusions.errand(server)
+        page = self._next_page(server) if errand is None else None
+        if errand is not None:
+            visit = await self._visitor.visit(Page(errand.url, 0, server))
+            self._learn_rules(errand, visit)
+        elif page is not None:
             visit = await self._visitor.visit(page)
             self._learn(visit)
-        self._turns.give_back(server, self._ready_at(visit, rules))
+        else:
+            self._turns.give_back(server, None)
+            return
+        self._turns.give_back(server, self._ready_at(visit))
         self._commit_if_due()
 
-    def _next_page(self, server: str, rules: Robots) -> Page | None:
+    def _next_page(self, server: str) -> Page | None:
         """The first waiting page that robots.txt allows; those before it are done with."""
-        for _ in range(REFUSALS_PER_TURN):
-            page = self.frontier.take(server)
-            if page is None or rules.allows(page.url):
+        rules = self._exclusions.rules(server)
+        while rules is not None and (page := self.frontier.take(server)) is not None:
+            if rules.allows(page.url):
                 return page
-            self.frontier.done(Visit(page, self._clock.now(), Outcome.DISALLOWED))
+            self.frontier.done(Visit(page, self._clock.now(), self._exclusions.refusal(server)))
         return None
 
     def _learn(self, visit: Visit) -> None:
@@ -121,17 +118,26 @@ class Robot:
         for server in self.frontier.add(ours, hops, per_server=self._settings.scope.pages_per_server):
             self._turns.enter(server, self.frontier.server(server).ready_at)
 
-    def _learn_robots(self, visit: Visit) -> Robots:
+    def _learn_rules(self, errand: Errand, visit: Visit) -> None:
+        """Take in a robots.txt; a passing failure is tried again in the server's next turn."""
+        failures = self.frontier.server(visit.page.server).failures
+        if visit.outcome in PASSING and failures < self._settings.politeness.retry_limit:
+            self._exclusions.retry(errand)
+            return
         if visit.outcome in ANSWERED:
             self._archive.append(visit)
         body = payload(visit.response, SIZE_LIMIT_BYTES) if visit.response is not None else b""
-        return self._exclusions.learn(visit, body)
+        server = self._exclusions.learn(errand, visit, body)
+        self._turns.enter(server, self.frontier.server(server).ready_at)
 
-    def _ready_at(self, visit: Visit, rules: Robots) -> float:
-        record = self.frontier.server(visit.page.server)
+    def _ready_at(self, visit: Visit) -> float:
+        """When the server of a visit just ended may be visited again."""
+        server = visit.page.server
+        record = self.frontier.server(server)
         record.failures = record.failures + 1 if visit.outcome in PASSING else 0
-        wait = wait_s(self._settings.politeness, visit, rules.crawl_delay_s, record.failures)
-        record.ready_at = self._clock.now() + wait
+        rules = self._exclusions.rules(server)
+        delay = rules.crawl_delay_s if rules is not None else None
+        record.ready_at = self._clock.now() + wait_s(self._settings.politeness, visit, delay, record.failures)
         return record.ready_at
 
     def _commit_if_due(self) -> None:

@@ -17,5 +17,5 @@ def responses(collection: Path) -> Counter[str]:
                 url = record.rec_headers.get_header("WARC-Target-URI")
                 if record.rec_type == "response" and not url.endswith("/robots.txt"):
                     found[url] += 1
-                record.content_stream().read()
+                record.raw_stream.read()
     return found

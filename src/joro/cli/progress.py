@@ -44,7 +44,7 @@ class Meter:
     def _rate(self) -> float:
         now = self._clock.now()
         self._samples.append((now, self._robot.visits))
-        while self._samples[0][0] < now - RATE_OVER_S:
+        while len(self._samples) > 2 and self._samples[1][0] < now - RATE_OVER_S:
             self._samples.popleft()
         start, before = self._samples[0]
         return (self._robot.visits - before) / (now - start) if now > start else 0.0

@@ -1,12 +1,18 @@
 """May we ask this server for this page?
 
 In:    robots.txt answers as they arrive.
-Out:   the rules of a server while they are fresh; None when its robots.txt must be read first.
-Never: asks the network itself: the robot reads robots.txt as a visit like any other, in the server's turn.
-Paper: S3, exclusion management inside the unit; S2 table 1, re-read every 6 hours at the latest.
+Out:   the rules of a server while they are fresh; else the errand that must be run first: which
+       robots.txt to read, in whose turn.
+Never: asks the network itself: the robot runs errands as visits like any other, so politeness holds for
+       them too. A robots.txt that redirects to another server is read in *that* server's turn.
+Paper: S3, exclusion management inside the unit; S2 table 1, re-read every 6 hours at the latest;
+       RFC 9309, 2.3.1: five redirects followed, 4xx allows, 5xx and silence disallow.
 """
 
 from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass
 
 from joro.clock import Clock
 from joro.config import Politeness
@@ -14,9 +20,21 @@ from joro.fetch import robotstxt
 from joro.fetch.robotstxt import Robots
 from joro.model import Outcome, Visit
 from joro.store.frontier import Frontier, RobotsRecord
+from joro.url import join, server_of
 
 #: Rules kept parsed in memory; the frontier keeps the text of all.
 IN_MEMORY = 20_000
+#: RFC 9309, 2.3.1.2: "at least five consecutive redirects".
+REDIRECTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """Read `url` to learn the rules of `server`, which redirected us there `redirects` times."""
+
+    url: str
+    server: str
+    redirects: int = 0
 
 
 class Exclusions:
@@ -27,38 +45,66 @@ class Exclusions:
         self._settings = settings
         self._agent = agent
         self._clock = clock
-        self._rules: dict[str, tuple[float, Robots]] = {}
+        self._known: dict[str, tuple[RobotsRecord, Robots]] = {}
+        self._errands: defaultdict[str, deque[Errand]] = defaultdict(deque)
+        self._away: set[str] = set()  # servers whose rules another server's turn will bring
 
     def rules(self, server: str) -> Robots | None:
-        """The server's rules, or None when robots.txt has to be read (again) first."""
+        """The server's rules, or None while its robots.txt has to be read (again) first."""
         if not self._settings.robots_txt:
             return robotstxt.ALLOW_ALL
-        read_at, rules = self._rules.get(server) or self._recall(server)
-        fresh = read_at >= self._clock.now() - self._settings.robots_age_s
-        return rules if fresh else None
+        known = self._known.get(server) or self._recall(server)
+        if known is None or known[0].time < self._clock.now() - self._settings.robots_age_s:
+            return None
+        return known[1]
 
-    def learn(self, visit: Visit, body: bytes) -> Robots:
-        """Take in what a visit to /robots.txt brought; `body` is the decoded text."""
-        record = RobotsRecord(visit.time, _status(visit), body)
-        self._frontier.keep_robots(visit.page.server, record)
-        return self._remember(visit.page.server, record)
+    def refusal(self, server: str) -> Outcome:
+        """What to call it when the rules forbid a page: silence and 5xx are no rule, but no leave either."""
+        status = self._known[server][0].status
+        if status == 0:
+            return Outcome.UNREACHABLE
+        return Outcome.SERVER_ERROR if status >= 500 else Outcome.DISALLOWED
 
-    def _recall(self, server: str) -> tuple[float, Robots]:
+    def errand(self, server: str) -> Errand | None:
+        """What to read in this server's turn before any of its pages; None when nothing, or not yet."""
+        if self._errands[server]:
+            return self._errands[server].popleft()
+        del self._errands[server]
+        if server in self._away or self.rules(server) is not None:
+            return None
+        return Errand(f"{server}/robots.txt", server)
+
+    def retry(self, errand: Errand) -> None:
+        """The errand failed for now: run it again in the same server's next turn."""
+        self._errands[server_of(errand.url)].append(errand)
+
+    def learn(self, errand: Errand, visit: Visit, body: bytes) -> str:
+        """Take in what an errand brought (`body`: the decoded text); the server whose turn should come."""
+        onward = self._onward(errand, visit)
+        if onward is not None:
+            host = server_of(onward.url)
+            self._away.add(errand.server)
+            self._errands[host].append(onward)
+            return host
+        self._away.discard(errand.server)
+        status = visit.response.status if visit.response is not None else 0
+        record = RobotsRecord(visit.time, 404 if 300 <= status < 400 else status, body)
+        self._frontier.keep_robots(errand.server, record)
+        self._remember(errand.server, record)
+        return errand.server
+
+    def _onward(self, errand: Errand, visit: Visit) -> Errand | None:
+        if visit.outcome is not Outcome.REDIRECT or visit.response is None or errand.redirects == REDIRECTS:
+            return None
+        target = join(errand.url, visit.response.headers.get("location", ""))
+        return Errand(target, errand.server, errand.redirects + 1) if target else None
+
+    def _recall(self, server: str) -> tuple[RobotsRecord, Robots] | None:
         record = self._frontier.robots(server)
-        if record is None:
-            return float("-inf"), robotstxt.DISALLOW_ALL
-        return record.time, self._remember(server, record)
+        return self._remember(server, record) if record is not None else None
 
-    def _remember(self, server: str, record: RobotsRecord) -> Robots:
-        if len(self._rules) >= IN_MEMORY:
-            self._rules.clear()
-        rules = robotstxt.from_status(record.status, record.body, self._agent)
-        self._rules[server] = (record.time, rules)
-        return rules
-
-
-def _status(visit: Visit) -> int:
-    """The status robots.txt counts as: 0 when unreachable; a redirect elsewhere counts as "none there"."""
-    if visit.outcome is Outcome.REDIRECT:
-        return 404
-    return visit.response.status if visit.response is not None else 0
+    def _remember(self, server: str, record: RobotsRecord) -> tuple[RobotsRecord, Robots]:
+        if len(self._known) >= IN_MEMORY:
+            self._known.clear()
+        self._known[server] = record, robotstxt.from_status(record.status, record.body, self._agent)
+        return self._known[server]

@@ -139,11 +139,6 @@ class Frontier:
         """Servers that have pages waiting."""
         return [server for server, queue in self._queues.items() if queue.heap or queue.more]
 
-    def has_waiting(self, server: str) -> bool:
-        """True if a page of the server can be taken."""
-        queue = self._queues.get(server)
-        return queue is not None and bool(queue.heap or queue.more)
-
     def servers(self) -> dict[str, ServerRecord]:
         """Every server we know, with its record."""
         return self._servers
