@@ -107,13 +107,17 @@ async def _serve(web: TestWeb, settings: Path | None, ready_file: Path | None) -
 
 
 def _announce(web: TestWeb, settings: Path | None, ready_file: Path | None) -> None:
+    toml = render(config(web.port, web.dns_port))
     if settings is not None:
-        settings.write_text(render(config(web.port, web.dns_port)), encoding="utf-8")
+        settings.write_text(toml, encoding="utf-8")
     click.echo(f"test web: {len(web.plan.hosts)} hosts, {web.plan.pages} pages, seed {web.settings.seed}")
     click.echo(f"serving:  127.0.0.1:{web.port}")
     click.echo(f"names:    127.0.0.1:{web.dns_port}" if web.dns_port else "names:    none")
     click.echo(f"oracle:   http://127.0.0.1:{web.port}/_oracle/summary")
     click.echo(f"start at: {web.plan.seeds()[0]}")
+    if settings is None:
+        wanted = [line for line in toml.splitlines() if line and not line.startswith(("#", "["))]
+        click.echo("\n".join(["a collection sees it with these lines in its joro.toml:", "[fetch]", *wanted]))
     if ready_file is not None:
         draft = ready_file.with_suffix(".new")
         draft.write_text(f"{web.port}\n{web.dns_port}\n", encoding="utf-8")

@@ -97,8 +97,8 @@ class Graph:
         inside = min(linked_pages(host) - 1, round(wanted * INSIDE_SHARE))
         self._fill(targets, inside, lambda: self._inside(rng, host, place), page)
         self._fill(targets, wanted, lambda: self._outside(rng, host), page)
-        if self._exact:  # a web of one host has no outside
-            self._fill(targets, wanted, lambda: host.first + rng.randrange(host.pages), page)
+        if self._exact:  # the famous repeat themselves; anyone makes up the number
+            self._fill(targets, wanted, lambda: rng.randrange(self._plan.pages), page)
         return list(targets)
 
     def _required(self, host: Host, place: int) -> list[int]:

@@ -126,8 +126,10 @@ def _wanted(settings: Settings) -> tuple[str, ...]:
 
 def _host(settings: Settings, number: int, role: str, kind: str, pages: int, earlier: list[Host]) -> Host:
     rng = source(settings.seed, Stream.HOST, number)
-    language = _language(rng)
     landlord = _landlord(rng, earlier) if role == NORMAL else None
+    language = landlord.language if landlord else _language(rng)
+    if number == 0:
+        language = "ja"  # the portal stands for the web it opens
     name = names.tenant(rng, landlord.name, number) if landlord else names.name(rng, language, number)
     plain = Host(
         number=number,
