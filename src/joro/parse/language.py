@@ -26,8 +26,9 @@ _ENOUGH_CONFIDENCE = 0.5
 #: Chinese and Japanese say more with a character than others do with a letter.
 _WIDE_WEIGHT = 3
 
-#: Japanese has a kana for every second or third character; a Chinese page about Japan has a few.
-_KANA_SHARE = 0.1
+#: Japanese has a kana for every second or third character. A Chinese page that links to Japanese ones has
+#: some, and so has a list of Japanese nouns: between the two shares, the declaration decides.
+_KANA_SHARE, _SOME_KANA_SHARE = 0.2, 0.02
 
 #: A text of Han characters alone that is no longer than a title may well be Japanese, if the page says so.
 _TITLE_CHARS = 60
@@ -95,9 +96,10 @@ def _by_script(sample: str, claim: str) -> str:
 def _of_wide(kana: int, hangul: int, han: int, claim: str) -> str:
     if hangul > kana + han:
         return "ko"
-    if kana > _KANA_SHARE * (kana + han):
+    share = kana / (kana + han)
+    if share > _KANA_SHARE or (claim == "ja" and (share > _SOME_KANA_SHARE or han < _TITLE_CHARS)):
         return "ja"
-    return "ja" if claim == "ja" and han < _TITLE_CHARS else "zh"
+    return "zh"
 
 
 def _by_trigrams(sample: str, claim: str) -> str:

@@ -118,12 +118,12 @@ def link_urls(tree: Tree, base: str) -> tuple[dict[str, bool], str]:
 def links(tree: Tree, url: str) -> list[Link]:
     """The links of a page with their anchor texts; what is linked twice in the same words is kept once."""
     to_base = _joiner(tree, base_of(tree, url))
-    found: dict[Link, None] = {}
+    found: dict[tuple[str, str, str, str], None] = {}
     for kind, ref, rel, element in written(tree):
         target = to_base(ref)
         if target is not None:
-            found[Link(target, _anchor(kind, element), rel, kind)] = None
-    return list(found)
+            found[target, _anchor(kind, element), rel, kind] = None
+    return [Link(*link) for link in found]
 
 
 def _anchor(kind: str, element: Element) -> str:
