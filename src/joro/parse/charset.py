@@ -7,7 +7,7 @@ Never: fails: bytes that stand for nothing become U+FFFD, exactly where a browse
 In this order: byte order mark, Content-Type, the page's own declaration (`prescan`), and only then a
 guess. Python's own euc_jp and iso2022_jp lose hundreds of characters the web uses (①㈱№) and its
 cp932 resumes elsewhere after an error; turbohtml's decoders were compared with the standard for all
-one- and two-byte sequences and a million longer ones, and differ in none.
+one- and two-byte sequences and half a million longer ones, and differ in none.
 """
 
 from __future__ import annotations
