@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from joro.errors import CollectionError
 from joro.model import Outcome, Page, Response, Visit
-from joro.store.frontier import QUEUE_LIMIT, Frontier, RobotsRecord
+from joro.store.frontier import QUEUE_LIMIT, Frontier
+from joro.store.records import RobotsRecord
 
 SERVER = "http://a.example"
 MANY = 10**9

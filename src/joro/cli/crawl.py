@@ -16,7 +16,7 @@ from joro.discover.seeds import read_seeds
 from joro.errors import UsageError
 from joro.robot import Robot
 from joro.store.collection import Collection
-from joro.store.frontier import Counts
+from joro.store.records import Counts
 
 
 @click.command()

@@ -19,7 +19,8 @@ from joro.config import Politeness
 from joro.fetch import robotstxt
 from joro.fetch.robotstxt import Robots
 from joro.model import Outcome, Visit
-from joro.store.frontier import Frontier, RobotsRecord
+from joro.store.frontier import Frontier
+from joro.store.records import RobotsRecord
 from joro.url import join, server_of
 
 #: Rules kept parsed in memory; the frontier keeps the text of all.

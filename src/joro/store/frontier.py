@@ -33,46 +33,11 @@ from rocksdict import AccessType, Options, Rdict, ReadOptions, WriteBatch
 
 from joro.errors import CollectionError, DiskFull
 from joro.model import Page, Visit
+from joro.store.records import Counts, PageRecord, RobotsRecord, ServerRecord
 from joro.url import fingerprint, server_of
 
 #: Waiting pages a server keeps in memory; the others stay on disk until these are used up.
 QUEUE_LIMIT = 64
-
-
-class PageRecord(msgspec.Struct, array_like=True):
-    """A visited page."""
-
-    url: str
-    hops: int
-    time: float
-    outcome: str
-    status: int
-
-
-class ServerRecord(msgspec.Struct, array_like=True):
-    """What we know of a server."""
-
-    found: int = 0  # pages registered
-    visited: int = 0
-    ready_at: float = 0.0  # politeness outlives a restart
-    failures: int = 0  # in a row
-
-
-class RobotsRecord(msgspec.Struct, array_like=True):
-    """A server's robots.txt as last read."""
-
-    time: float
-    status: int  # 0: unreachable
-    body: bytes
-
-
-class Counts(msgspec.Struct):
-    """The collection in numbers."""
-
-    found: int = 0
-    visited: int = 0
-    bytes: int = 0
-    outcomes: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class _Queue:

@@ -1,0 +1,46 @@
+"""What is written down about pages and servers?
+
+Out:   small structs, packed as MessagePack arrays: a new field goes to the end and has a default, so
+       that records of older collections still read.
+Never: does anything.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class PageRecord(msgspec.Struct, array_like=True):
+    """A visited page."""
+
+    url: str
+    hops: int
+    time: float
+    outcome: str
+    status: int
+
+
+class ServerRecord(msgspec.Struct, array_like=True):
+    """What we know of a server."""
+
+    found: int = 0  # pages registered
+    visited: int = 0
+    ready_at: float = 0.0  # politeness outlives a restart
+    failures: int = 0  # in a row
+
+
+class RobotsRecord(msgspec.Struct, array_like=True):
+    """A server's robots.txt as last read."""
+
+    time: float
+    status: int  # 0: unreachable
+    body: bytes
+
+
+class Counts(msgspec.Struct):
+    """The collection in numbers."""
+
+    found: int = 0
+    visited: int = 0
+    bytes: int = 0
+    outcomes: dict[str, int] = msgspec.field(default_factory=dict)
