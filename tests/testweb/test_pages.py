@@ -35,7 +35,8 @@ def linked(site: Site, page: int) -> list[str]:
     base = re.search(r'<base href="(.*?)"', source)
     hrefs = re.findall(r"""<a\s(?:class="l"\s+)?href=["'](.*?)["']""", source, re.IGNORECASE)
     kept = [href for href in hrefs if not href.startswith(("mailto:", "javascript:"))]
-    return [urljoin(base[1] if base else address, html.unescape(href)) for href in kept]
+    joined = [urljoin(base[1] if base else address, html.unescape(href)) for href in kept]
+    return [re.sub(r"//([^/:]+)", lambda name: "//" + name[1].encode("idna").decode(), one) for one in joined]
 
 
 def test_pages_are_about_22_kb(site: Site, plan: Plan) -> None:
@@ -67,6 +68,17 @@ def test_links_on_the_page_are_the_links_of_the_graph(site: Site, plan: Plan) ->
             expected = [url(plan, target) for target in site.graph.links(page)]
             found = [re.sub(r"[?&]from=\d+", "", address) for address in linked(site, page)]
             assert sorted(found) == sorted(expected)
+
+
+def test_a_kana_name_is_linked_in_kana_from_pages_that_can_write_it(site: Site, plan: Plan) -> None:
+    kana = replace(plan.hosts[5], name="xn---tw245-263etb8lxbxt.jp")
+    twin = Site(replace(plan, hosts=[*plan.hosts[:5], kana, *plan.hosts[6:]]))
+    linking = next(
+        page
+        for page in range(plan.pages)
+        if kana.first in site.graph.links(page) and plan.host_of(page).charset == "utf-8"
+    )
+    assert "http://" + kana.name.encode().decode("idna") in text(twin, linking)
 
 
 def test_nofollow_stands_where_the_graph_says(site: Site, plan: Plan) -> None:

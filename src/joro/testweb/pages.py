@@ -174,7 +174,7 @@ class Pages:
 
     def _href(self, host: Host, page: int, target: int) -> str:
         if not host.first <= target < host.first + host.pages:
-            return url(self._plan, target).replace("&", "&amp;")
+            return _spelled(url(self._plan, target), host).replace("&", "&amp;")
         where = path(host, target - host.first)
         if host.kind == "aliases" and (page + target) % 3 == 0:
             where += f"{'&' if '?' in where else '?'}from={page - host.first}"
@@ -191,6 +191,14 @@ class Pages:
 def _climbing(start: str, where: str) -> str:
     """`where` as seen from `start`: up to the root by `../`, then down."""
     return "../" * (start.partition("?")[0].count("/") - 1) + where[1:] or "./"
+
+
+def _spelled(address: str, host: Host) -> str:
+    """An address as people write it: a kana name in kana, where the page's character set can."""
+    if "//xn--" not in address or host.charset != "utf-8":
+        return address
+    name = address.split("/")[2]
+    return address.replace(name, name.encode("ascii").decode("idna"))
 
 
 def _list(anchors: list[str]) -> str:
