@@ -21,7 +21,6 @@ import msgspec
 import tantivy
 
 from joro.errors import CollectionError, DiskFull
-from joro.index.terms import joined
 from joro.url import host_of, is_address, server_of
 
 #: Changes whenever the fields, the terms or the entry below change their form.
@@ -111,6 +110,9 @@ class Writer:
     """The one who changes an index. Nothing counts before `commit`."""
 
     def __init__(self, directory: Path) -> None:
+        from joro.index.columns import joined  # loads NumPy, for which searching should not wait
+
+        self._joined = joined
         directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
         self._index = _opened(directory)
@@ -142,8 +144,8 @@ class Writer:
             document.add_text("site", site)
         for language in languages(entry.language):
             document.add_text("lang", language)
-        document.add_text("title", joined(entry.title))
-        document.add_text("body", joined(entry.text[:INDEXED_LIMIT_CHARS]))
+        document.add_text("title", self._joined(entry.title))
+        document.add_text("body", self._joined(entry.text[:INDEXED_LIMIT_CHARS]))
         document.add_bytes("entry", msgspec.msgpack.encode(_shortened(entry)))
         with _explained(self._directory):
             self._writer.add_document(document)
