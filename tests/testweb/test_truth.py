@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from joro.clock import FakeClock
 from joro.testweb.paths import url
 from joro.testweb.plan import Plan, make
 from joro.testweb.settings import DAY_S, EPOCH, Settings
@@ -13,7 +12,7 @@ from tests.testweb.conftest import a_host
 
 @pytest.fixture(scope="module")
 def truth(site: Site) -> Truth:
-    return Truth(site, FakeClock(EPOCH))
+    return Truth(site, lambda: EPOCH)
 
 
 def test_the_summary_counts_everything(truth: Truth, plan: Plan) -> None:
@@ -71,4 +70,4 @@ def test_a_polite_visitor_reaches_most_pages_but_none_it_must_not(truth: Truth, 
 
 def test_a_normal_web_is_reached_whole() -> None:
     plan = make(Settings(hosts=30, pages=500, roles=("normal",)))
-    assert len(Truth(Site(plan), FakeClock(EPOCH)).reachable({})) == plan.pages
+    assert len(Truth(Site(plan), lambda: EPOCH).reachable({})) == plan.pages

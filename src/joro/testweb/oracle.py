@@ -13,9 +13,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from joro.clock import Clock
 from joro.testweb.log import AccessLog
 from joro.testweb.site import Site
+from joro.testweb.timeline import Timeline
 from joro.testweb.truth import Arguments, Truth, Unknown
 from joro.testweb.witness import Witness
 
@@ -23,10 +23,10 @@ from joro.testweb.witness import Witness
 class Oracle:
     """Answers questions about one running web."""
 
-    def __init__(self, site: Site, log: AccessLog, clock: Clock, real: Clock) -> None:
+    def __init__(self, site: Site, log: AccessLog, timeline: Timeline) -> None:
         self._log = log
-        self.truth = Truth(site, clock)
-        self.witness = Witness(self.truth, log, clock, real)
+        self.truth = Truth(site, timeline.now)
+        self.witness = Witness(self.truth, log, timeline)
         self.questions: dict[str, Callable[[Arguments], Any]] = {
             "/summary": self.summary,
             "/hosts": self.truth.hosts,

@@ -16,12 +16,12 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
-from joro.clock import Clock
 from joro.testweb.answer import Answer, Play, Stop
 from joro.testweb.log import AccessLog
 from joro.testweb.plan import Host
 from joro.testweb.ready import Ready
 from joro.testweb.request import absolute, field_value, is_unchanged
+from joro.testweb.timeline import Timeline
 
 HEAD_LIMIT_BYTES = 65_536
 BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -61,8 +61,7 @@ class Desk:
     answers: Answers
     ready: Ready
     log: AccessLog
-    clock: Clock  # virtual
-    real: Clock
+    timeline: Timeline
     latency_s: float = 0.0
     moody: frozenset[str] = frozenset()  # roles whose answers depend on more than the page
     sharing: dict[str, int] = field(default_factory=dict)  # requests in progress by address
@@ -184,7 +183,8 @@ class Connection(asyncio.Protocol):
 
     def _begin(self, booth: Booth, method: bytes, target: bytes, low: bytes, keep: bool) -> None:
         desk = self._desk
-        start, now = desk.real.now(), desk.clock.now()
+        start = desk.timeline.read()
+        now = desk.timeline.at(start)
         if booth is not self.booth:
             self._move(booth)
         answer = self._find(booth, target, low, now)
@@ -285,7 +285,7 @@ class Connection(asyncio.Protocol):
         desk.sharing[self._address] -= 1
         desk.log.add(
             turn.start,
-            desk.real.now(),
+            desk.timeline.read(),
             booth.host.number,
             turn.page,
             turn.target,

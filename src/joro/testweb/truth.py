@@ -8,12 +8,11 @@ Never: looks at the access log: what happened is `witness`' to tell.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlsplit
 
-from joro.clock import Clock
 from joro.testweb import moods, robots
 from joro.testweb.graph import is_nofollow
 from joro.testweb.paths import path, place, url
@@ -31,10 +30,10 @@ class Unknown(LookupError):
 class Truth:
     """Everything the plan knows."""
 
-    def __init__(self, site: Site, clock: Clock) -> None:
+    def __init__(self, site: Site, now: Callable[[], float]) -> None:
         self.site = site
         self.plan = site.plan
-        self._clock = clock
+        self._now = now  # virtual time
         self.rules = [robots.rules(host) for host in self.plan.hosts]
 
     def summary(self, _: Arguments) -> Any:
@@ -74,7 +73,7 @@ class Truth:
         """All truth about one page, `at` a moment (default: now)."""
         page = self.number(arguments["url"])
         host = self.plan.host_of(page)
-        state = self.site.changes.state(page, float(arguments.get("at", self._clock.now())))
+        state = self.site.changes.state(page, float(arguments.get("at", self._now())))
         return self._facts(page, links=True) | {
             "role": host.role,
             "version": f"{state.version:x}",
@@ -153,7 +152,7 @@ class Truth:
         host = self.plan.host_of(page)
         if host.role == "dead" or host.kind in ("stall", "rebinding"):
             return False
-        return not self.is_disallowed(page) and self.site.changes.gone(page) > self._clock.now()
+        return not self.is_disallowed(page) and self.site.changes.gone(page) > self._now()
 
     def is_disallowed(self, page: int) -> bool:
         """Whether robots.txt forbids the page."""
@@ -161,7 +160,7 @@ class Truth:
         return self.rules[host.number].forbids(path(host, page - host.first))
 
     def _period(self, arguments: Arguments) -> tuple[float, float]:
-        return float(arguments.get("since", EPOCH)), float(arguments.get("until", self._clock.now()))
+        return float(arguments.get("since", EPOCH)), float(arguments.get("until", self._now()))
 
     def asked(self, arguments: Arguments) -> range:
         """The pages a question is about: `url`, `host`, or all."""

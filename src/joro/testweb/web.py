@@ -26,6 +26,7 @@ from joro.testweb.ready import Ready
 from joro.testweb.server import Booth, Connection, Desk
 from joro.testweb.settings import EPOCH, Settings
 from joro.testweb.site import Site
+from joro.testweb.timeline import Timeline
 
 FLUSH_EVERY_S = 1.0
 BACKLOG = 4_096
@@ -41,9 +42,9 @@ class TestWeb:
         self.plan = planning.make(settings)
         self.site = Site(self.plan)
         self.log = AccessLog(settings.log)
-        self.clock = FastClock(epoch=EPOCH, speed=settings.speed)
-        self.real = RealClock()
-        self.oracle = Oracle(self.site, self.log, self.clock, self.real)
+        virtual = FastClock(epoch=EPOCH, speed=settings.speed)
+        self.timeline = Timeline.of(RealClock(), virtual, settings.speed)
+        self.oracle = Oracle(self.site, self.log, self.timeline)
         self._moods = moods.Moods(settings.seed, self.date)
         self.ready = Ready(settings.memory_bytes)
         self._names = [host.name for host in self.plan.hosts]
@@ -52,8 +53,7 @@ class TestWeb:
             answers=self,
             ready=self.ready,
             log=self.log,
-            clock=self.clock,
-            real=self.real,
+            timeline=self.timeline,
             latency_s=settings.latency_s,
             moody=moods.ROLES,
         )
@@ -71,7 +71,7 @@ class TestWeb:
 
     def date(self) -> float:
         """The time servers write into Date fields: today's at natural speed, else the virtual one."""
-        return self.real.now() if self.settings.speed == 1.0 else self.clock.now()
+        return self.timeline.read() if self.settings.speed == 1.0 else self.timeline.now()
 
     def oracle_answer(self, target: str) -> bytes:
         return self.oracle.http(target)
@@ -114,7 +114,7 @@ class TestWeb:
 
     def warm(self) -> None:
         """Make every page now, as far as the memory allowed for it goes."""
-        now = self.clock.now()
+        now = self.timeline.now()
         for booth in self._desk.booths.values():
             for place in range(booth.host.pages):
                 target = path(booth.host, place).encode()

@@ -12,22 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from joro.clock import Clock
 from joro.testweb import politeness
 from joro.testweb.log import COLUMNS, AccessLog, Rows
 from joro.testweb.settings import EPOCH
+from joro.testweb.timeline import Timeline
 from joro.testweb.truth import Arguments, Truth
 
 
 class Witness:
     """Everything the server saw."""
 
-    def __init__(self, truth: Truth, log: AccessLog, clock: Clock, real: Clock) -> None:
+    def __init__(self, truth: Truth, log: AccessLog, timeline: Timeline) -> None:
         self._truth = truth
         self._log = log
-        self._clock = clock
-        self._real = real
-        self._speed = truth.plan.settings.speed
+        self._timeline = timeline
 
     def log(self, arguments: Arguments) -> Any:
         """Requests that began after `since` (real time), oldest first."""
@@ -50,7 +48,7 @@ class Witness:
         rows = self._rows(arguments)
         if arguments.get("robots_txt") == "0":
             rows = rows[[self._log.targets[number] != "/robots.txt" for number in rows["target"].tolist()]]
-        interval_s = float(arguments.get("interval_s", 0.0)) / self._speed
+        interval_s = float(arguments.get("interval_s", 0.0)) / self._timeline.speed
         report = asdict(politeness.judge(rows, self._forbidden(rows), interval_s))
         entries = self._entries(rows[[violation["row"] for violation in report["violations"]]])
         report["violations"] = [one | entry for one, entry in zip(report["violations"], entries, strict=True)]
@@ -58,7 +56,7 @@ class Witness:
 
     def freshness(self, arguments: Arguments) -> Any:
         """How many pages stand, `at` a moment, as the visitor saw them last."""
-        now = float(arguments.get("at", self._clock.now()))
+        now = float(arguments.get("at", self._timeline.now()))
         seen = self._last_seen(now)
         changes = self._truth.site.changes
         pages = [page for page in self._truth.asked(arguments) if changes.gone(page) > now]
@@ -75,7 +73,7 @@ class Witness:
 
     def _last_seen(self, now: float) -> dict[int, float]:
         rows = self._log.rows()
-        times = self._virtual(rows["start"])
+        times = self._timeline.at(rows["start"])
         told = (rows["page"] >= 0) & np.isin(rows["status"], (200, 304)) & (times <= now)
         return dict(zip(rows["page"][told].tolist(), times[told].tolist(), strict=True))
 
@@ -87,10 +85,13 @@ class Witness:
 
     def clock(self, _: Arguments) -> Any:
         """Virtual and real time of the same moment."""
-        return {"virtual": self._clock.now(), "real": self._real.now(), "speed": self._speed, "epoch": EPOCH}
-
-    def _virtual(self, real: Any) -> Any:
-        return self._clock.now() + (real - self._real.now()) * self._speed
+        real = self._timeline.read()
+        return {
+            "virtual": self._timeline.at(real),
+            "real": real,
+            "speed": self._timeline.speed,
+            "epoch": EPOCH,
+        }
 
     def _rows(self, arguments: Arguments) -> Rows:
         rows = self._log.rows()
@@ -100,7 +101,7 @@ class Witness:
         return rows
 
     def _entries(self, rows: Rows) -> list[dict[str, Any]]:
-        virtual = self._virtual(rows["start"]).tolist()
+        virtual = self._timeline.at(rows["start"]).tolist()
         return [self._entry(time, row) for time, row in zip(virtual, rows.tolist(), strict=True)]
 
     def _entry(self, virtual: float, row: tuple[Any, ...]) -> dict[str, Any]:
