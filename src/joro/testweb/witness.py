@@ -73,7 +73,7 @@ class Witness:
 
     def _last_seen(self, now: float) -> dict[int, float]:
         rows = self._log.rows()
-        times = self._timeline.at(rows["start"])
+        times = self._virtual(rows)
         told = (rows["page"] >= 0) & np.isin(rows["status"], (200, 304)) & (times <= now)
         return dict(zip(rows["page"][told].tolist(), times[told].tolist(), strict=True))
 
@@ -85,13 +85,11 @@ class Witness:
 
     def clock(self, _: Arguments) -> Any:
         """Virtual and real time of the same moment."""
-        real = self._timeline.read()
-        return {
-            "virtual": self._timeline.at(real),
-            "real": real,
-            "speed": self._timeline.speed,
-            "epoch": EPOCH,
-        }
+        real, timeline = self._timeline.read(), self._timeline
+        return {"virtual": timeline.at(real), "real": real, "speed": timeline.speed, "epoch": EPOCH}
+
+    def _virtual(self, rows: Rows) -> np.ndarray[Any, np.dtype[np.float64]]:
+        return np.array([self._timeline.at(start) for start in rows["start"].tolist()])
 
     def _rows(self, arguments: Arguments) -> Rows:
         rows = self._log.rows()
@@ -101,7 +99,7 @@ class Witness:
         return rows
 
     def _entries(self, rows: Rows) -> list[dict[str, Any]]:
-        virtual = self._timeline.at(rows["start"]).tolist()
+        virtual = self._virtual(rows).tolist()
         return [self._entry(time, row) for time, row in zip(virtual, rows.tolist(), strict=True)]
 
     def _entry(self, virtual: float, row: tuple[Any, ...]) -> dict[str, Any]:
