@@ -14,6 +14,7 @@ same entries in the place of themselves.
 from __future__ import annotations
 
 import enum
+import logging
 import os
 import threading
 from collections import Counter
@@ -32,6 +33,8 @@ from joro.model import Document, Response
 from joro.parse.page import document
 from joro.parse.payload import is_html, mime_of, unwrap
 from joro.store.collection import Collection
+
+log = logging.getLogger(__name__)
 
 #: Captures between two commits. A commit costs about as much as indexing a hundred pages.
 BATCH = 5_000
@@ -171,7 +174,8 @@ def entry_in(record: Record, robot: str) -> Entry | Decision:
         return Decision.NO_PAGE
     try:
         page = _page(record.url, response, robot)
-    except Exception:  # one page that breaks the parser must not stop all pages behind it
+    except Exception as error:  # one page that breaks the parser must not stop all pages behind it
+        log.warning("left out %s: %r", record.url, error)
         return Decision.UNREADABLE
     if page is None:
         return Decision.NOT_HTML

@@ -4,8 +4,8 @@ In:    the text of a document.
 Out:   the same terms as `terms.terms` gives, in the same order, as one string with spaces between them.
 Never: gives other terms than the plain way, which short and odd texts take, and which the tests compare.
 
-Cutting was half of all indexing. Here all characters of a text are looked at together, as columns of numbers:
-three times as fast on 2,000 characters, five to nine times on 40,000.
+Cutting was up to half of all indexing. Here all characters of a text are looked at together, as columns of
+numbers: two to three times as fast on 2,000 characters, four to nine times on 40,000.
 """
 
 from __future__ import annotations
