@@ -75,7 +75,8 @@ def commands() -> str:
         "Commands work in the collection that is the current directory, or in the one given with `-C DIR`. A",
         "mistake ends with one line that names the remedy, and an exit code that is not 0.",
     ]
-    for path, text in _help(cli.joro, click.Context(cli.joro, info_name="joro", terminal_width=100)):
+    top = click.Context(cli.joro, info_name="joro", terminal_width=100, **cli.joro.context_settings)
+    for path, text in _help(cli.joro, top):
         lines += ["", f"## `{path}`", "", "```text", text.rstrip(), "```"]
     return "\n".join(lines) + "\n"
 
