@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joro import config
-from joro.config import Archive, Config, Fetch, Identity, Politeness, Portal, Scope
+from joro.config import Archive, Breaker, Config, Fetch, Identity, Politeness, Portal, Scope
 from joro.errors import ConfigError
 
-SECTIONS = [Identity, Fetch, Politeness, Scope, Archive, Portal]
+SECTIONS = [Identity, Fetch, Politeness, Scope, Archive, Portal, Breaker]
 
 
 def strategy(kind: type, spec: dataclasses.Field[typing.Any]) -> st.SearchStrategy[typing.Any]:

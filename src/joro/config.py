@@ -59,6 +59,7 @@ class Fetch:
     allow_addresses: tuple[str, ...] = setting(
         (), "private or special networks that may be visited all the same, e.g. 127.0.0.0/8"
     )
+    breaker: str = setting("", 'host:port of a breaker every request goes through; "" = none')
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,27 @@ class Portal:
 
 
 @dataclass(frozen=True)
+class Breaker:
+    """Where `joro breaker` stops whoever asks too much; each limit well above what politeness ever needs."""
+
+    address: str = setting("127.0.0.1", "address the breaker listens on")
+    port: int = setting(8766, "port the breaker listens on", least=0, most=65_535)
+    per_server_per_minute: int = setting(60, "requests to one server in any 60 seconds", least=1)
+    per_address_per_minute: int = setting(600, "requests to one IP address in any 60 seconds", least=1)
+    global_per_second: int = setting(5_000, "requests to anyone in any second", least=1)
+    concurrent_per_server: int = setting(2, "requests in progress at one server", least=1)
+    concurrent_per_address: int = setting(20, "requests in progress at one IP address", least=1)
+    quarantine_s: float = setting(
+        600.0, "whoever was asked too often is not asked at all for this time", least=0.0
+    )
+    forbid_addresses: tuple[str, ...] = setting(
+        (), "networks never connected to, whatever the robot's own guard says, e.g. 10.0.0.0/8"
+    )
+    alert_command: str = setting("", "command to run at an alert, with the alert as JSON on its input")
+    alert_url: str = setting("", "where an alert is posted to as JSON")
+
+
+@dataclass(frozen=True)
 class Config:
     """Everything in `joro.toml`."""
 
@@ -115,6 +137,7 @@ class Config:
     scope: Scope = field(default_factory=Scope)
     archive: Archive = field(default_factory=Archive)
     portal: Portal = field(default_factory=Portal)
+    breaker: Breaker = field(default_factory=Breaker)
 
 
 def load(path: Path) -> Config:
