@@ -51,6 +51,21 @@ def test_the_front_page_shows_a_new_article_at_once(site: Site, plan: Plan) -> N
     assert before.wire != after.wire
 
 
+def test_a_new_article_is_a_change_of_the_front_page(site: Site, plan: Plan) -> None:
+    host = a_host(plan, "news")
+    time = site.news.next(host, NOW)
+    assert time in site.changed(host.first, NOW, time)
+    assert site.is_news(host.first, NOW, time)
+    assert site.state(host.first, time).version != site.state(host.first, NOW).version
+    assert site.state(host.first, time).since == time
+
+
+def test_every_page_of_a_news_host_names_its_feed(site: Site, plan: Plan) -> None:
+    assert b'<link rel="alternate" type="application/rss+xml" href="/feed.xml">' in body(
+        site, plan, "rss", b"/"
+    )
+
+
 def test_rss_lists_the_latest(site: Site, plan: Plan) -> None:
     feed = ElementTree.fromstring(body(site, plan, "rss", FEEDS["rss"]).split(b"\r\n\r\n")[-1])
     links = [entry.findtext("link") for entry in feed.iter("item")]

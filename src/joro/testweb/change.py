@@ -117,10 +117,6 @@ class Changes:
         made = self.made(page)
         return [time for time in self._process(page, kind).between(since, until) if time > made]
 
-    def has_news(self, page: int, seen: float, now: float) -> bool:
-        """Whether the main text is another at `now` than it was when `seen`."""
-        return self.kind(page) in ("poisson", "burst") and self.state(page, now).since > seen
-
     def _process(self, page: int, kind: str) -> Process:
         return Process(
             self._seed, page, self.rate_per_day(page) / DAY_S, BURST_SIZE if kind == "burst" else 1.0

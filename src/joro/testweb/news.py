@@ -58,6 +58,12 @@ def date(day: int) -> str:
     return strftime("%Y-%m-%d", gmtime(EPOCH + day * DAY_S))
 
 
+def feed_mark(host: Host) -> str:
+    """What the head of a news host's pages says about its feed."""
+    path = FEEDS[host.kind].decode()
+    return f'<link rel="alternate" type="application/{host.kind}+xml" href="{path}">\n'
+
+
 class News:
     """The articles of all news hosts."""
 
@@ -117,11 +123,8 @@ class News:
             day += 1
 
     def front(self, host: Host, now: float) -> str:
-        """The list of new articles for the front page, and the mark of the feed."""
-        kind = {"rss": "application/rss+xml", "atom": "application/atom+xml"}[host.kind]
-        lines = [
-            f'<link rel="alternate" type="{kind}" href="{FEEDS[host.kind].decode()}">\n<h2>News</h2>\n<ul>\n'
-        ]
+        """The list of new articles for the front page."""
+        lines = ["<h2>News</h2>\n<ul>\n"]
         lines += [
             f'<li>{moment(one.time)} <a href="{one.path}">{escape(one.title)}</a></li>\n'
             for one in self.latest(host, now, FRONT_ARTICLES)

@@ -23,6 +23,7 @@ from joro.testweb.charsets import encode
 from joro.testweb.frame import opening
 from joro.testweb.graph import Graph, is_leaf, is_nofollow, is_tiny, says_host
 from joro.testweb.look import Look, Looks
+from joro.testweb.news import feed_mark
 from joro.testweb.paths import path, url
 from joro.testweb.plan import Host, Plan
 from joro.testweb.texts import Texts
@@ -137,6 +138,8 @@ class Pages:
         marks = []
         if host.base:
             marks.append(f'<base href="{host.url}">\n')
+        if host.role == "news":
+            marks.append(feed_mark(host))
         words = [word for word in ("noindex", "nofollow") if getattr(directions, word)]
         if words:
             marks.append(f'<meta name="robots" content="{", ".join(words)}">\n')

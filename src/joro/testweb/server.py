@@ -149,7 +149,7 @@ class Connection(asyncio.Protocol):
         self._buffer = self._buffer + data if self._buffer else data
         if self._turn is None:
             self._serve()
-        if len(self._buffer) > HEAD_LIMIT_BYTES:
+        if self._turn is None and len(self._buffer) > HEAD_LIMIT_BYTES:
             self._refuse(BAD_REQUEST)
 
     def _serve(self) -> None:

@@ -62,27 +62,44 @@ class Site:
         gone = self.changes.gone(page)
         if gone <= now:
             return plain(host, 410, gzip)
-        state = self.changes.state(page, now)
-        until = min(state.until, gone)
-        if page == host.first and host.role != "normal":
+        if page == host.first:
             extra += self._doors(host, now)
-            if host.role == "news":
-                until = min(until, self.news.next(host, now))
-                state = self._with_news(host, state, now)
+        state = self.state(page, now)
         fields = validators(host, page, state, now)
         body = Body(self.pages.content(page, state, extra), charset=said_charset(host))
-        answer = compose(host, 200, body, fields, gzip=gzip, page=page, until=until)
+        answer = compose(host, 200, body, fields, gzip=gzip, page=page, until=min(state.until, gone))
         if host.validators == "restless":
             answer.until = -math.inf
         return with_validators(answer, host, fields)
 
-    def _with_news(self, host: Host, state: State, now: float) -> State:
-        """The front page's state with the newest article counted as a change."""
-        latest = self.news.latest(host, now, 1)
-        if not latest or latest[0].time <= state.since:
+    def state(self, page: int, now: float) -> State:
+        """How a page stands; on the front page of a news host a new article is a change, too."""
+        state = self.changes.state(page, now)
+        host = self.plan.host_of(page)
+        if host.role != "news" or page != host.first:
             return state
-        stamp = int(latest[0].time * 1_000)
-        return State(state.version, state.advertisement ^ stamp, latest[0].time, state.until)
+        (newest,) = self.news.latest(host, now, 1)
+        return State(
+            state.version ^ int(newest.time * 1_000),
+            state.advertisement,
+            max(state.since, newest.time),
+            min(state.until, self.news.next(host, now)),
+        )
+
+    def changed(self, page: int, since: float, until: float) -> list[float]:
+        """The moments in (since, until] at which the page changes, new articles on it included."""
+        moments = self.changes.changes(page, since, until)
+        host = self.plan.host_of(page)
+        if host.role != "news" or page != host.first:
+            return moments
+        return sorted(moments + [article.time for article in self.news.between(host, since, until)])
+
+    def is_news(self, page: int, seen: float, now: float) -> bool:
+        """Whether the main text is another at `now` than it was when `seen`."""
+        host = self.plan.host_of(page)
+        if host.role == "news" and page == host.first and self.news.between(host, seen, now):
+            return True
+        return self.changes.kind(page) in ("poisson", "burst") and self.changes.state(page, now).since > seen
 
     def _doors(self, host: Host, now: float) -> str:
         """What a front page leads to besides pages."""

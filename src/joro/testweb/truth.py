@@ -73,7 +73,7 @@ class Truth:
         """All truth about one page, `at` a moment (default: now)."""
         page = self.number(arguments["url"])
         host = self.plan.host_of(page)
-        state = self.site.changes.state(page, float(arguments.get("at", self._now())))
+        state = self.site.state(page, float(arguments.get("at", self._now())))
         return self._facts(page, links=True) | {
             "role": host.role,
             "version": f"{state.version:x}",
@@ -105,7 +105,7 @@ class Truth:
     def changes(self, arguments: Arguments) -> Any:
         """True change times in (since, until], of one page, one host, or everything: {url: [times]}."""
         since, until = self._period(arguments)
-        found = ((page, self.site.changes.changes(page, since, until)) for page in self.asked(arguments))
+        found = ((page, self.site.changed(page, since, until)) for page in self.asked(arguments))
         return {url(self.plan, page): times for page, times in found if times or "url" in arguments}
 
     def articles(self, arguments: Arguments) -> Any:

@@ -61,7 +61,7 @@ class Witness:
         changes = self._truth.site.changes
         pages = [page for page in self._truth.asked(arguments) if changes.gone(page) > now]
         fetched = [page for page in pages if page in seen]
-        fresh = sum(not changes.has_news(page, seen[page], now) for page in fetched)
+        fresh = sum(not self._truth.site.is_news(page, seen[page], now) for page in fetched)
         return {
             "at": now,
             "pages": len(pages),
