@@ -42,6 +42,12 @@ def test_pipelined_requests_are_answered_in_order(web: Running, plan: Plan) -> N
     assert reply.index(b"text/css") < reply.index(b"404 Not Found") < reply.index(b"image/gif")
 
 
+def test_a_long_pipeline_is_answered_whole(web: Running, plan: Plan) -> None:
+    name = habit(plan, connection="keep-alive", transfer="length").name
+    wire = request(name, "/style.css") * 1_500 + request(name, "/style.css", "Connection: close")
+    assert converse(web.port, wire).count(b"HTTP/1.1 200 OK") == 1_501
+
+
 def test_a_request_may_come_in_pieces(web: Running, plan: Plan) -> None:
     with socket.create_connection(("127.0.0.1", web.port), timeout=5) as connection:
         for byte in request(habit(plan, connection="close").name, "/style.css"):

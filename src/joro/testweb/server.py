@@ -97,6 +97,7 @@ class Connection(asyncio.Protocol):
         "_number",
         "_paused",
         "_port",
+        "_serving",
         "_timer",
         "_transport",
         "_turn",
@@ -109,6 +110,7 @@ class Connection(asyncio.Protocol):
         self._turn: Turn | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._paused = False
+        self._serving = False
         self.booth: Booth | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -154,13 +156,15 @@ class Connection(asyncio.Protocol):
 
     def _serve(self) -> None:
         """Answer what the buffer holds, one request after the other."""
+        self._serving = True
         while self._turn is None and not self._transport.is_closing():
             end = self._buffer.find(b"\r\n\r\n")
             if end < 0:
-                return
+                break
             head = self._buffer[:end]
             self._buffer = self._buffer[end + 4 :]
             self._request(head)
+        self._serving = False
 
     def _request(self, head: bytes) -> None:
         low = head.lower()
@@ -264,7 +268,7 @@ class Connection(asyncio.Protocol):
         self._log(turn)
         if turn.close:
             self._transport.close()
-        elif self._buffer:
+        elif self._buffer and not self._serving:  # else the loop in `_serve` goes on by itself
             self._serve()
 
     def _step(self, turn: Turn, step: bytes | float | Stop) -> None:
