@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joro import config
-from joro.config import Archive, Breaker, Config, Fetch, Identity, Politeness, Portal, Scope
+from joro.config import Config, Fetch, Identity, Override, PerServer, Politeness, Scope
 from joro.errors import ConfigError
 
-SECTIONS = [Identity, Fetch, Politeness, Scope, Archive, Portal, Breaker]
+SECTIONS = {spec.name: type(getattr(Config(), spec.name)) for spec in dataclasses.fields(Config)}
 
 
 def strategy(kind: type, spec: dataclasses.Field[typing.Any]) -> st.SearchStrategy[typing.Any]:
@@ -24,18 +24,28 @@ def strategy(kind: type, spec: dataclasses.Field[typing.Any]) -> st.SearchStrate
         str: st.text(),
         int: st.integers(least, most),
         float: st.floats(least, most, allow_nan=False),
-        tuple[str, ...]: st.lists(st.text()).map(tuple),
+        tuple[str, ...]: st.lists(st.text(max_size=9), max_size=3).map(tuple),
         dict[str, str]: st.dictionaries(st.text(), st.text(), max_size=4),
         dict[str, int]: st.dictionaries(st.text(), st.integers(), max_size=4),
     }
-    return plain[hint]
+    return plain[hint] if hint in plain else st.lists(override(kind), max_size=2).map(tuple)
+
+
+def override(kind: type) -> st.SearchStrategy[Override]:
+    """Any rule for some servers."""
+    servers = st.lists(
+        st.from_regex(r"(https?://)?(\*\.)?[a-z]{1,5}(:80)?", fullmatch=True), min_size=1, max_size=2
+    )
+    changeable = [spec for spec in dataclasses.fields(kind) if not spec.metadata["whole"]]
+    changes = st.fixed_dictionaries({}, optional={spec.name: strategy(kind, spec) for spec in changeable})
+    return st.builds(Override, servers.map(tuple), changes)
 
 
 def section(kind: type) -> st.SearchStrategy[typing.Any]:
     return st.builds(kind, **{spec.name: strategy(kind, spec) for spec in dataclasses.fields(kind)})
 
 
-configs = st.builds(Config, *map(section, SECTIONS))
+configs = st.builds(Config, **{name: section(kind) for name, kind in SECTIONS.items()})
 
 
 def complaint(text: str) -> str:
@@ -160,6 +170,37 @@ def test_quotes_stay_readable() -> None:
             "joro.toml: fetch = 3 is not a table; write it as [fetch]",
         ),
         (
+            "[politeness]\nrules = 3",
+            "joro.toml: politeness.rules = 3 is not a list of tables; write each as [[politeness.rules]]",
+        ),
+        (
+            "[politeness.rules]\ninterval_s = 3",
+            "joro.toml: politeness.rules = {'interval_s': 3} is not a list of tables; "
+            "write each as [[politeness.rules]]",
+        ),
+        (
+            "[[politeness.rules]]\ninterval_s = 3",
+            'joro.toml: politeness.rules[0] names no servers; write servers = ["*.example.jp"]',
+        ),
+        (
+            "[[politeness.rules]]\nservers = ['http://a.example/x']",
+            "joro.toml: politeness.rules[0].servers = 'http://a.example/x' is no server; "
+            'write "example.jp", "*.example.jp" or "http://one.example:8080"',
+        ),
+        (
+            "[[scope.rules]]\nservers = ['a']\n[[scope.rules]]\nservers = ['b']\nhop = 3",
+            "joro.toml: unknown key scope.rules[1].hop = 3; did you mean hops?",
+        ),
+        (
+            "[[scope.rules]]\nservers = ['a']\nhops = 256",
+            "joro.toml: scope.rules[0].hops = 256 is too large; write 255 or less",
+        ),
+        (
+            "[[politeness.rules]]\nservers = ['a']\nper_address = 2",
+            "joro.toml: politeness.rules[0].per_address = 2 cannot differ between servers; "
+            "set it in [politeness]",
+        ),
+        (
             "sockets: 3",
             "joro.toml is not TOML (Expected '=' after a key in a key/value pair (at line 1, column 8)); "
             "mend that line",
@@ -219,7 +260,7 @@ def test_every_setting_says_why_and_every_number_with_a_unit_names_it() -> None:
 def test_defaults_are_within_their_own_ranges_and_not_shared() -> None:
     one, two = Config(), Config()
     assert one.fetch.hosts is not two.fetch.hosts
-    for kind in SECTIONS:
+    for kind in SECTIONS.values():
         for spec in dataclasses.fields(kind):
             config._check_range(getattr(kind(), spec.name), spec, spec.name)
 
@@ -227,3 +268,55 @@ def test_defaults_are_within_their_own_ranges_and_not_shared() -> None:
 def test_settings_cannot_be_changed_in_passing() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         Config().fetch.sockets = 3  # type: ignore[misc]
+
+
+RULES = """
+[politeness]
+interval_s = 20
+[[politeness.rules]]
+servers = ["*.example.jp", "one.example"]
+interval_s = 5
+retry_limit = 9
+[[politeness.rules]]
+servers = ["http://www.example.jp:8080", "10.0.0.*", "[::1]"]
+interval_s = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("server", "interval_s", "retry_limit"),
+    [
+        ("http://www.example.jp", 5, 9),
+        ("https://a.b.example.jp:8443", 5, 9),
+        ("http://one.example:81", 5, 9),
+        ("http://www.example.jp:8080", 1, 9),
+        ("https://10.0.0.7:8443", 1, 2),
+        ("http://[::1]", 1, 2),
+        ("http://[::1]:8080", 1, 2),
+        ("http://example.jp", 20, 2),
+        ("https://www.example.jp:8080.example", 20, 2),
+        ("http://xone.example", 20, 2),
+        ("http://one.example.evil.com", 20, 2),
+    ],
+)
+def test_rules_hold_for_the_servers_they_name_and_later_ones_win(
+    server: str, interval_s: float, retry_limit: int
+) -> None:
+    settings = PerServer(config.parse(RULES).politeness).of(server)
+    assert (settings.interval_s, settings.retry_limit) == (interval_s, retry_limit)
+
+
+hosts = st.from_regex(r"[a-z]{1,3}(\.[a-z]{1,3}){0,2}", fullmatch=True)
+
+
+@given(st.lists(hosts, min_size=1), hosts)
+def test_no_rule_leaks_to_another_server(named: list[str], host: str) -> None:
+    rule = Override(tuple(named), {"hops": 3})
+    settings = PerServer(Scope(rules=(rule,))).of(f"http://{host}")
+    assert settings.hops == (3 if host in named else 15)
+
+
+def test_many_servers_share_few_settings() -> None:
+    rules = PerServer(Politeness(rules=(Override(("*.jp",), {"interval_s": 3.0}),)))
+    assert rules.of("http://a.jp") is rules.of("http://b.jp")
+    assert rules.of("http://a.com") is rules.of("http://b.com")

@@ -16,7 +16,7 @@ import re
 import tomllib
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,22 @@ from joro.errors import ConfigError
 FILE_NAME = "joro.toml"
 
 
-def setting(default: Any, why: str, *, least: float | None = None, most: float | None = None) -> Any:
-    """A field with its explanation and, for numbers, its range."""
-    metadata = {"why": why, "least": least, "most": most}
+def setting(
+    default: Any, why: str, *, least: float | None = None, most: float | None = None, whole: bool = False
+) -> Any:
+    """A field with its explanation and, for numbers, its range; `whole`: no server can differ from others."""
+    metadata = {"why": why, "least": least, "most": most, "whole": whole}
     if isinstance(default, (dict, list)):
         return field(default_factory=lambda: type(default)(default), metadata=metadata)
     return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Override:
+    """Other settings for some servers: one `[[politeness.rules]]` or `[[scope.rules]]`."""
+
+    servers: tuple[str, ...]  # hosts, "*.example.jp", or "http://one.example:8080"
+    changes: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,13 @@ class Identity:
 
     name: str = setting("joro", "robot name, matched against the User-agent lines of robots.txt")
     contact: str = setting("", "address of a page or mailbox about this robot, sent in User-Agent")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What of this machine may be used."""
+
+    processes: int = setting(1, "robots on this machine, each with a share of the servers", least=1, most=256)
 
 
 @dataclass(frozen=True)
@@ -64,10 +81,51 @@ class Fetch:
 
 @dataclass(frozen=True)
 class Politeness:
-    """How gently we knock."""
+    """How gently we knock. Where each number comes from: `docs/concepts/politeness.md`."""
 
     interval_s: float = setting(
         20.0, "time between the end of a visit and the next to that server", least=0.0
+    )
+    fast_servers_percent: int = setting(
+        20,
+        "so many of the robot's servers, the fastest, get a shorter interval",
+        least=0,
+        most=100,
+        whole=True,
+    )
+    fast_bytes_per_s: float = setting(14_000.0, "a slower server is never one of the fastest", least=0.0)
+    fast_interval_percent: int = setting(
+        50, "what is left of interval_s for the fastest servers; 100 = no difference", least=0, most=100
+    )
+    slow_delay_percent: int = setting(
+        100, "added to the interval of a server that hardly moves, in hundredths of interval_s", least=0
+    )
+    error_delay_percent: int = setting(
+        300,
+        "added when the last ten requests all failed (one: a tenth), in hundredths of interval_s",
+        least=0,
+    )
+    target_bytes_per_s: float = setting(14_000.0, "a server of this speed is not called slow", least=1.0)
+    run_pages: int = setting(
+        1, "requests in a row while the connection lives and no Crawl-delay is wished", least=1
+    )
+    run_pause_s: float = setting(0.0, "pause after such a run, if longer than the interval", least=0.0)
+    suspend_after_s: float = setting(
+        0.0, "pause a server after collecting from it for so long without a break; 0 = never", least=0.0
+    )
+    suspend_for_s: float = setting(3_600.0, "length of that pause", least=0.0)
+    window: str = setting(
+        "", 'when visits may begin, as "weekdays 02:00-08:00, weekends 02:00-22:00 Asia/Tokyo"; "" = always'
+    )
+    per_address: int = setting(
+        1,
+        "servers visited at once on one IP address, by all processes together",
+        least=1,
+        most=64,
+        whole=True,
+    )
+    address_interval_s: float = setting(
+        10.0, "time between two visits to one IP address, if shorter than interval_s", least=0.0
     )
     robots_txt: bool = setting(True, "obey robots.txt; switch off only for servers that are yours")
     robots_age_s: float = setting(
@@ -76,6 +134,10 @@ class Politeness:
     crawl_delay_limit_s: float = setting(300.0, "a longer Crawl-delay is taken as this one", least=0.0)
     retry_limit: int = setting(2, "further tries after a passing failure, each a doubled wait apart", least=0)
     retry_wait_s: float = setting(60.0, "first wait after a passing failure", least=0.0)
+    retry_after_limit_s: float = setting(86_400.0, "a longer Retry-After is taken as this one", least=0.0)
+    rules: tuple[Override, ...] = setting(
+        (), 'for some servers: [[politeness.rules]], servers = ["*.example.jp"] and keys of above', whole=True
+    )
 
 
 @dataclass(frozen=True)
@@ -83,11 +145,31 @@ class Scope:
     """Which pages belong to the collection."""
 
     hops: int = setting(15, "links to follow from a seed", least=0, most=255)
+    cgi_hops: int = setting(
+        10, "links to follow from one generated page to the next on a server", least=0, most=255
+    )
     pages_per_server: int = setting(10_000, "upper limit of pages collected from one server", least=1)
     domains: tuple[str, ...] = setting(
-        (), "stay inside these domains and their subdomains; none = everywhere"
+        (), "stay inside these domains and their subdomains; none = everywhere", whole=True
     )
     url_limit_chars: int = setting(2_000, "longer URLs are left alone", least=20)
+    include: tuple[str, ...] = setting(
+        (), 'only URLs like these: "*/news/*", or "re:" and a regular expression; none = all', whole=True
+    )
+    exclude: tuple[str, ...] = setting((), "no URLs like these, even if included", whole=True)
+    everything_under: tuple[str, ...] = setting(
+        (), 'where pages of all languages are kept, e.g. ".jp"', whole=True
+    )
+    languages_elsewhere: tuple[str, ...] = setting(
+        (), 'elsewhere only pages in these languages, e.g. "ja"; none = all', whole=True
+    )
+    unwanted_words: tuple[str, ...] = setting((), "words that mark pages nobody wants here", whole=True)
+    unwanted_limit: int = setting(
+        3, "so many different unwanted words on a page, and it is not kept", least=1, whole=True
+    )
+    rules: tuple[Override, ...] = setting(
+        (), 'for some servers: [[scope.rules]], servers = ["*.example.jp"] and keys of above', whole=True
+    )
 
 
 @dataclass(frozen=True)
@@ -132,6 +214,7 @@ class Config:
     """Everything in `joro.toml`."""
 
     identity: Identity = field(default_factory=Identity)
+    machine: Machine = field(default_factory=Machine)
     fetch: Fetch = field(default_factory=Fetch)
     politeness: Politeness = field(default_factory=Politeness)
     scope: Scope = field(default_factory=Scope)
@@ -166,6 +249,10 @@ def from_tables(tables: dict[str, Any], *, source: str = FILE_NAME) -> Config:
 
 
 def _section(kind: type, table: dict[str, Any], source: str, path: str) -> Any:
+    return kind(**_values(kind, table, source, path))
+
+
+def _values(kind: type, table: dict[str, Any], source: str, path: str) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
     known = {f.name: f for f in dataclasses.fields(kind)}
     values = {}
@@ -179,9 +266,43 @@ def _section(kind: type, table: dict[str, Any], source: str, path: str) -> Any:
                     f"{source}: {where} = {value!r} is not a table", remedy=f"write it as [{where}]"
                 )
             values[key] = _section(typing.cast(type, hints[key]), value, source, where)
+        elif hints[key] == tuple[Override, ...]:
+            values[key] = _overrides(kind, value, source, where)
         else:
             values[key] = _value(hints[key], value, known[key], f"{source}: {where}")
-    return kind(**values)
+    return values
+
+
+def _overrides(kind: type, value: Any, source: str, where: str) -> tuple[Override, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise ConfigError(
+            f"{source}: {where} = {value!r} is not a list of tables", remedy=f"write each as [[{where}]]"
+        )
+    return tuple(_override(kind, each, source, f"{where}[{place}]") for place, each in enumerate(value))
+
+
+#: A host or host:port, with or without scheme; `*` stands for anything.
+_SERVERS = re.compile(r"(?:[a-z*]+://)?[^/\s]+", re.IGNORECASE)
+
+
+def _override(kind: type, table: dict[str, Any], source: str, where: str) -> Override:
+    servers = table.get("servers")
+    if not isinstance(servers, list) or not servers:
+        raise ConfigError(f"{source}: {where} names no servers", remedy='write servers = ["*.example.jp"]')
+    for each in servers:
+        if not isinstance(each, str) or not _SERVERS.fullmatch(each):
+            raise ConfigError(
+                f"{source}: {where}.servers = {each!r} is no server",
+                remedy='write "example.jp", "*.example.jp" or "http://one.example:8080"',
+            )
+    changes = {key: value for key, value in table.items() if key != "servers"}
+    for spec in dataclasses.fields(kind):
+        if spec.name in changes and spec.metadata["whole"]:
+            raise ConfigError(
+                f"{source}: {where}.{spec.name} = {changes[spec.name]!r} cannot differ between servers",
+                remedy=f"set it in [{where.partition('.')[0]}]",
+            )
+    return Override(tuple(servers), _values(kind, changes, source, where))
 
 
 def _suggestion(key: str, known: dict[str, Any]) -> str:
@@ -258,8 +379,68 @@ def _toml(value: Any) -> str:
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return '"' + _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped) + '"'
+    if isinstance(value, Override):
+        return _inline({"servers": value.servers} | value.changes)
+    if isinstance(value, tuple) and value and isinstance(value[0], Override):
+        return "[\n" + "".join(f"  {_toml(each)},\n" for each in value) + "]"
     if isinstance(value, tuple):
         return "[" + ", ".join(_toml(each) for each in value) + "]"
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_toml(key)} = {_toml(each)}" for key, each in value.items()) + " }"
+        return _inline(value)
     return repr(value)
+
+
+_BARE_KEY = re.compile(r"[A-Za-z_]+")
+
+
+def _inline(table: dict[str, Any]) -> str:
+    pairs = (
+        f"{key if _BARE_KEY.fullmatch(key) else _toml(key)} = {_toml(each)}" for key, each in table.items()
+    )
+    return "{ " + ", ".join(pairs) + " }"
+
+
+_PORT = re.compile(r":\d+$")
+
+Section = typing.TypeVar("Section", bound=Politeness | Scope)
+
+
+class PerServer(typing.Generic[Section]):
+    """A section as it holds for each server: all its rules that name the server, later ones winning."""
+
+    #: Answers remembered, so that a server costs one dictionary look-up after its first question.
+    REMEMBERED = 100_000
+
+    def __init__(self, section: Section) -> None:
+        self._section = section
+        self._patterns = [_one_of(rule.servers) for rule in section.rules]
+        self._known: dict[str, Section] = {}
+        self._merged: dict[tuple[int, ...], Section] = {(): section}
+
+    def of(self, server: str) -> Section:
+        """The settings for a server key such as `http://www.example.jp:8080`."""
+        if not self._patterns:
+            return self._section
+        known = self._known.get(server)
+        return known if known is not None else self._work_out(server)
+
+    def _work_out(self, server: str) -> Section:
+        authority = server.partition("://")[2]
+        spellings = f"{server}\n{authority}\n{_PORT.sub('', authority)}"
+        rules = tuple(place for place, wanted in enumerate(self._patterns) if wanted.search(spellings))
+        if rules not in self._merged:
+            changes = {key: value for place in rules for key, value in self._changes(place)}
+            self._merged[rules] = dataclasses.replace(self._section, **changes)
+        if len(self._known) >= self.REMEMBERED:
+            self._known.clear()
+        self._known[server] = self._merged[rules]
+        return self._merged[rules]
+
+    def _changes(self, place: int) -> Iterable[tuple[str, Any]]:
+        return self._section.rules[place].changes.items()
+
+
+def _one_of(servers: tuple[str, ...]) -> re.Pattern[str]:
+    """Any of the patterns on a line of its own: server key, host:port, or host."""
+    globs = (".*".join(map(re.escape, each.lower().split("*"))) for each in servers)
+    return re.compile(f"^(?:{'|'.join(globs)})$", re.MULTILINE)
