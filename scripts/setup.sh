@@ -24,4 +24,4 @@ if ! new_enough .venv/bin/python; then
         fail "$python cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"
 fi
 echo "set-up 2/2  dependencies (once; a minute or two)"
-.venv/bin/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+.venv/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
