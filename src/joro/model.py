@@ -66,6 +66,7 @@ class Page:
     url: str
     hops: int = 0  # links followed from the nearest seed
     server: str = ""  # server key
+    cgi_hops: int = 0  # of these, links followed since the last page that was not generated
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ from joro.archive.read import Position, replay, response_of
 from joro.archive.recover import mend
 from joro.archive.warc import WarcWriter
 from joro.clock import Clock
+from joro.coordinate.exchange import Exchange, FoundLink
+from joro.coordinate.report import Report
+from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
 from joro.fetch.exclusion import Errand, Exclusions
 from joro.fetch.politeness import wait_s
@@ -33,7 +36,10 @@ from joro.parse.payload import payload
 from joro.schedule.turns import Turns
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
+from joro.url import server_of
 
+#: The share of a robot that collects everything itself.
+ALONE = Share()
 #: A commit is due after so many visits even before `commit_every_s`: bounds the work a crash costs.
 COMMIT_EVERY_VISITS = 500
 #: How long visits under way may go on after `stop`.
@@ -41,9 +47,14 @@ GRACE_S = 5.0
 
 
 class Robot:
-    """Collects on this machine, in one event loop: `collect(seeds)` until done, or until `stop()`."""
+    """Collects one share of the servers, in one event loop: `collect(seeds)` until done, or until `stop()`.
 
-    def __init__(self, collection: Collection, clock: Clock, *, page_limit: int | None = None) -> None:
+    A robot with others beside it never ends by itself: it may get mail.
+    """
+
+    def __init__(
+        self, collection: Collection, clock: Clock, *, share: Share = ALONE, page_limit: int | None = None
+    ) -> None:
         settings = self._settings = collection.config
         name = settings.identity.name
         agent = user_agent(settings.identity, __version__)
@@ -53,14 +64,22 @@ class Robot:
         self._tries: dict[str, int] = {}
         self._committed_at = clock.now()
         self._uncommitted = 0
+        self._not_before = 0.0
         self._boundary = Boundary(settings.scope)
         self._turns = Turns()
-        self.frontier = Frontier(collection.frontier)
+        self._share = share
+        self.frontier = Frontier(collection.frontier / share.folder)
+        self.exchange = Exchange(collection.frontier / "exchange", share, self.frontier)
+        if not self.frontier.was_closed:
+            # Visits after the last commit are forgotten: whoever was visited then must not be again so soon.
+            self._not_before = clock.now() + settings.politeness.interval_s
         self._replay(collection)
         self._exclusions = Exclusions(self.frontier, settings.politeness, agent=name, clock=clock)
         self._visitor = Visitor(settings.fetch, user_agent=agent, clock=clock)
         limit = settings.archive.warc_limit_bytes
-        self._archive = WarcWriter(collection.archive, limit_bytes=limit, clock=clock, robot=agent)
+        self._archive = WarcWriter(
+            collection.archive, limit_bytes=limit, clock=clock, robot=agent, process=share.number
+        )
         self._calls: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self._stopping = False
@@ -85,11 +104,18 @@ class Robot:
     def _next_page(self, server: str) -> Page | None:
         """The first waiting page that robots.txt allows; those before it are done with."""
         rules = self._exclusions.rules(server)
-        while rules is not None and (page := self.frontier.take(server)) is not None:
+        while rules is not None and (page := self._take(server)) is not None:
             if rules.allows(page.url):
                 return page
             self.frontier.done(Visit(page, self._clock.now(), self._exclusions.refusal(server)))
         return None
+
+    def _take(self, server: str) -> Page | None:
+        page = self.frontier.take(server)
+        if page is None:
+            self._settle()  # its next page may be among the links just found
+            page = self.frontier.take(server)
+        return page
 
     def _learn(self, visit: Visit) -> None:
         """Archive the answer, register its links, close the page; a passing failure is tried again later."""
@@ -109,13 +135,31 @@ class Robot:
         """What visits and replayed captures have in common."""
         if visit.response is not None and visit.outcome in (Outcome.OK, Outcome.REDIRECT):
             outline = outline_of(visit.page.url, visit.response, self._settings.identity.name)
-            self.register(outline.to_follow, visit.page.hops + 1)
+            self._register(outline.to_follow, visit.page)
         self.frontier.done(visit)
 
-    def register(self, urls: list[str], hops: int) -> None:
-        """Let those pages that belong to the collection wait for their visit."""
-        ours = self._boundary.within(urls, hops)
-        for server in self.frontier.add(ours, hops, per_server=self._settings.scope.pages_per_server):
+    def _register(self, urls: list[str], source: Page) -> None:
+        """Take in the links of a page: those of our share, and those to be sent to another robot."""
+        hops = source.hops + 1
+        urls = self._boundary.within(urls, hops)
+        if self._share.count > 1:
+            urls = self._send_foreign(urls, hops, source.url)
+        if self.frontier.add(urls, hops, found_on=source.url):
+            self._settle()
+
+    def _send_foreign(self, urls: list[str], hops: int, found_on: str) -> list[str]:
+        ours = []
+        for url in urls:
+            owner = self._share.owner(server_of(url))
+            if owner == self._share.number:
+                ours.append(url)
+            elif self.frontier.is_unfamiliar(url):
+                self.exchange.offer(owner, FoundLink(url, hops, 0, found_on))
+        return ours
+
+    def _settle(self) -> None:
+        """Give servers a turn that have pages waiting now and had none before."""
+        for server in self.frontier.settle(per_server=self._settings.scope.pages_per_server):
             self._turns.enter(server, self.frontier.server(server).ready_at)
 
     def _learn_rules(self, errand: Errand, visit: Visit) -> None:
@@ -148,33 +192,45 @@ class Robot:
     def _commit(self) -> None:
         """The archive first: after a crash it may be ahead of the frontier, never behind."""
         position = self._archive.flush()
+        for link in self.exchange.before_commit():
+            self.frontier.add([link.url], link.hops, cgi_hops=link.cgi_hops, found_on=link.found_on)
+        self._settle()
         self.frontier.commit((position.name, position.offset) if position.name else None)
+        self.exchange.after_commit()
+        self._enter(self.frontier.wake())
         self._committed_at = self._clock.now()
         self._uncommitted = 0
+
+    def _enter(self, servers: list[str]) -> None:
+        for server in servers:
+            self._turns.enter(server, max(self._not_before, self.frontier.server(server).ready_at))
 
     def _replay(self, collection: Collection) -> None:
         """After a crash: what the archive holds beyond the last commit enters the frontier."""
         last = self.frontier.position
         since = Position(*last) if last else None
-        mend(collection.archive, since)
-        for record, position in replay(collection.archive, since):
+        mend(collection.archive, since, process=self._share.number)
+        for record, position in replay(collection.archive, since, process=self._share.number):
             last = (position.name, position.offset)
             page = self.frontier.take_url(record.url)
             if page is not None:
                 response = response_of(record)
                 outcome = outcome_of(response.status, response.headers)
                 self._close(Visit(page, record.time, outcome, response=response))
+                self.frontier.settle(per_server=self._settings.scope.pages_per_server)
+        self.exchange.before_commit()
         self.frontier.commit(last)
+        self.exchange.after_commit()
 
     async def collect(self, seeds: list[str]) -> None:
         """Collect until nothing is left to visit, the page limit is reached, or `stop` is called."""
         try:
-            self.register(seeds, 0)
+            ours = [url for url in seeds if self._share.owner(server_of(url)) == self._share.number]
+            self.frontier.add(self._boundary.within(ours, 0), 0)
             self._commit()
-            for server in self.frontier.waiting_servers():
-                self._turns.enter(server, self.frontier.server(server).ready_at)
+            self._enter(self.frontier.awake())
             self._start_calls()
-            while (self._calls or len(self._turns)) and not self._is_over():
+            while not self._is_over() and (self._share.count > 1 or not self.is_idle):
                 await self._wait()
                 self._start_calls()
             await self._wind_down()
@@ -189,9 +245,24 @@ class Robot:
         self._wake.set()
 
     @property
-    def open_sockets(self) -> int:
-        """Requests under way."""
-        return self._visitor.open_sockets
+    def is_idle(self) -> bool:
+        """Nothing under way and nothing to do, unless mail arrives."""
+        return not (self._calls or len(self._turns) or self.frontier.has_found) and self.exchange.is_empty
+
+    def report(self) -> Report:
+        """This robot in numbers."""
+        counts = self.frontier.counts
+        return Report(
+            self.visits,
+            counts.found,
+            counts.visited,
+            counts.bytes,
+            counts.outcomes,
+            self._visitor.open_sockets,
+            self.is_idle,
+            self.exchange.sent,
+            self.exchange.read,
+        )
 
     def _is_over(self, under_way: int = 0) -> bool:
         full = self._page_limit is not None and self.visits + under_way >= self._page_limit
@@ -202,6 +273,9 @@ class Robot:
         now = self._clock.now()
         while len(self._calls) < self._settings.fetch.sockets and not self._is_over(len(self._calls)):
             server = self._turns.take(now)
+            if server is None and self.frontier.has_found:
+                self._settle()
+                server = self._turns.take(now)
             if server is None:
                 return
             call = asyncio.create_task(self.call_on(server))
@@ -241,4 +315,6 @@ class Robot:
         if self._failure is None:
             self._commit()
             self._archive.close()
-        self.frontier.close()
+            self.frontier.close()
+        else:
+            self.frontier.abandon()

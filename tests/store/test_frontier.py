@@ -10,6 +10,7 @@ from joro.errors import CollectionError
 from joro.model import Outcome, Page, Response, Visit
 from joro.store.frontier import QUEUE_LIMIT, Frontier
 from joro.store.records import RobotsRecord
+from joro.url import fingerprint
 
 SERVER = "http://a.example"
 MANY = 10**9
@@ -23,6 +24,18 @@ def visited(page: Page, outcome: Outcome = Outcome.OK) -> Visit:
     return Visit(page, 7.0, outcome, response=Response(200, b"", b"12345"))
 
 
+def add(frontier: Frontier, links: list[str], hops: int = 0, quota: int = MANY) -> list[str]:
+    frontier.add(links, hops)
+    return frontier.settle(per_server=quota)
+
+
+def reopened(frontier: Frontier, directory: Path) -> Frontier:
+    frontier.close()
+    again = Frontier(directory)
+    again.wake()
+    return again
+
+
 def take_all(frontier: Frontier, server: str = SERVER) -> list[str]:
     pages = []
     while (page := frontier.take(server)) is not None:
@@ -32,52 +45,49 @@ def take_all(frontier: Frontier, server: str = SERVER) -> list[str]:
 
 def test_a_url_is_registered_once(tmp_path: Path) -> None:
     frontier = Frontier(tmp_path)
-    assert frontier.add([f"{SERVER}/", f"{SERVER}/"], 0, per_server=MANY) == [SERVER]
-    assert frontier.add([f"{SERVER}/"], 3, per_server=MANY) == []
+    assert add(frontier, [f"{SERVER}/", f"{SERVER}/"], 0) == [SERVER]
+    assert add(frontier, [f"{SERVER}/"], 3) == []
     assert frontier.counts.found == 1
 
 
 def test_pages_near_the_seed_come_first(tmp_path: Path) -> None:
     frontier = Frontier(tmp_path)
-    frontier.add([f"{SERVER}/far"], 2, per_server=MANY)
-    frontier.add([f"{SERVER}/near"], 1, per_server=MANY)
+    add(frontier, [f"{SERVER}/far"], 2)
+    add(frontier, [f"{SERVER}/near"], 1)
     assert frontier.take(SERVER) == Page(f"{SERVER}/near", 1, SERVER)
 
 
 def test_what_was_committed_survives_and_the_rest_does_not(tmp_path: Path) -> None:
     frontier = Frontier(tmp_path)
-    frontier.add([f"{SERVER}/kept"], 0, per_server=MANY)
+    add(frontier, [f"{SERVER}/kept"], 0)
     frontier.commit(("a.warc.gz", 17))
-    frontier.add([f"{SERVER}/lost"], 0, per_server=MANY)
-    frontier.close()
-    again = Frontier(tmp_path)
+    add(frontier, [f"{SERVER}/lost"], 0)
+    again = reopened(frontier, tmp_path)
     assert (take_all(again), again.position, again.counts.found) == ([f"{SERVER}/kept"], ("a.warc.gz", 17), 1)
 
 
 def test_a_page_taken_but_not_done_waits_again_after_a_restart(tmp_path: Path) -> None:
     frontier = Frontier(tmp_path)
-    frontier.add(urls(2), 0, per_server=MANY)
+    add(frontier, urls(2), 0)
     first = frontier.take(SERVER)
     second = frontier.take(SERVER)
     assert first is not None
     assert second is not None
     frontier.done(visited(first))
     frontier.commit(None)
-    frontier.close()
-    assert take_all(Frontier(tmp_path)) == [second.url]
+    assert take_all(reopened(frontier, tmp_path)) == [second.url]
 
 
 def test_a_visited_page_is_known_for_ever(tmp_path: Path) -> None:
     frontier = Frontier(tmp_path)
-    frontier.add(urls(1), 0, per_server=MANY)
+    add(frontier, urls(1), 0)
     page = frontier.take(SERVER)
     assert page is not None
     frontier.done(visited(page))
     frontier.commit(None)
-    frontier.close()
-    again = Frontier(tmp_path)
-    assert again.add(urls(1), 0, per_server=MANY) == []
-    record = again.visited(page.url)
+    again = reopened(frontier, tmp_path)
+    assert add(again, urls(1), 0) == []
+    record = again.visited(fingerprint(page.url))
     assert record is not None
     assert (record.outcome, record.status, record.time) == ("ok", 200, 7.0)
 
@@ -85,7 +95,7 @@ def test_a_visited_page_is_known_for_ever(tmp_path: Path) -> None:
 def test_a_long_queue_comes_out_whole_and_once_while_commits_trim_it(tmp_path: Path) -> None:
     frontier = Frontier(tmp_path)
     expected = urls(QUEUE_LIMIT * 5)
-    frontier.add(expected, 0, per_server=MANY)
+    add(frontier, expected, 0)
     got = []
     while (page := frontier.take(SERVER)) is not None:
         got.append(page.url)
@@ -97,7 +107,7 @@ def test_a_long_queue_comes_out_whole_and_once_while_commits_trim_it(tmp_path: P
 
 def test_put_back_makes_a_page_wait_again(tmp_path: Path) -> None:
     frontier = Frontier(tmp_path)
-    frontier.add(urls(1), 0, per_server=MANY)
+    add(frontier, urls(1), 0)
     page = frontier.take(SERVER)
     assert page is not None
     assert frontier.take(SERVER) is None
@@ -107,22 +117,20 @@ def test_put_back_makes_a_page_wait_again(tmp_path: Path) -> None:
 
 def test_the_quota_of_a_server_holds_exactly_over_a_restart(tmp_path: Path) -> None:
     frontier = Frontier(tmp_path)
-    frontier.add(urls(3), 0, per_server=5)
+    add(frontier, urls(3), 0, 5)
     frontier.commit(None)
-    frontier.close()
-    again = Frontier(tmp_path)
-    again.add(urls(100), 0, per_server=5)
+    again = reopened(frontier, tmp_path)
+    add(again, urls(100), 0, 5)
     assert len(take_all(again)) == 5
 
 
 def test_take_url_finds_a_page_in_memory_and_on_disk(tmp_path: Path) -> None:
     frontier = Frontier(tmp_path)
-    frontier.add(urls(2), 4, per_server=MANY)
+    add(frontier, urls(2), 4)
     assert frontier.take_url(f"{SERVER}/0") == Page(f"{SERVER}/0", 4, SERVER)
     assert frontier.take_url(f"{SERVER}/0") is None
     frontier.commit(None)
-    frontier.close()
-    again = Frontier(tmp_path)
+    again = reopened(frontier, tmp_path)
     assert again.take_url(f"{SERVER}/1") == Page(f"{SERVER}/1", 4, SERVER)
     assert take_all(again) == [f"{SERVER}/0"]
     assert again.take_url(f"{SERVER}/never-heard-of") is None
@@ -132,8 +140,7 @@ def test_robots_txt_is_remembered(tmp_path: Path) -> None:
     frontier = Frontier(tmp_path)
     frontier.keep_robots(SERVER, RobotsRecord(3.0, 200, b"Disallow: /"))
     frontier.commit(None)
-    frontier.close()
-    record = Frontier(tmp_path).robots(SERVER)
+    record = reopened(frontier, tmp_path).robots(SERVER)
     assert record is not None
     assert (record.time, record.status, record.body) == (3.0, 200, b"Disallow: /")
 
@@ -160,14 +167,13 @@ def test_no_page_is_lost_or_visited_twice(
     for step, number in steps:
         if step == "add":
             links = urls(number)
-            frontier.add(links, number % 3, per_server=MANY)
+            add(frontier, links, number % 3)
             known |= set(links)
         elif step == "commit":
             frontier.commit(None)
         elif step == "restart":
             frontier.commit(None)
-            frontier.close()
-            frontier = Frontier(directory)
+            frontier = reopened(frontier, directory)
         else:
             for _ in range(number):
                 page = frontier.take(SERVER)
@@ -183,3 +189,56 @@ def test_no_page_is_lost_or_visited_twice(
     assert len(done) == len(set(done))
     assert set(rest) == known - set(done)
     assert len(rest) == len(set(rest))
+
+
+def test_a_killed_process_is_noticed(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    assert frontier.was_closed
+    frontier.abandon()
+    again = Frontier(tmp_path)
+    assert not again.was_closed
+    again.close()
+    assert Frontier(tmp_path).was_closed
+
+
+def test_servers_beyond_the_limit_sleep_on_disk_and_all_get_their_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("joro.store.frontier.AWAKE_LIMIT", 3)
+    frontier = Frontier(tmp_path)
+    expected = [f"http://{number}.example/{page}" for number in range(10) for page in range(4)]
+    awake, got = add(frontier, expected), []
+    for _ in range(20):
+        assert len(frontier.awake()) <= 3
+        for server in awake:
+            while (page := frontier.take(server)) is not None:
+                got.append(page.url)
+                frontier.done(visited(page))
+        frontier.commit(None)
+        awake = frontier.wake()
+    assert sorted(got) == sorted(expected)
+
+
+def test_a_page_remembers_where_it_was_found(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    frontier.add([f"{SERVER}/b"], 1, cgi_hops=2, found_on=f"{SERVER}/a")
+    frontier.settle(per_server=MANY)
+    page = frontier.take(SERVER)
+    assert page == Page(f"{SERVER}/b", 1, SERVER, 2)
+    frontier.done(visited(page))
+    frontier.commit(None)
+    record = frontier.visited(fingerprint(page.url))
+    assert record is not None
+    assert record.found_on == fingerprint(f"{SERVER}/a")
+
+
+def test_fingerprints_survive_a_merge_and_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("joro.store.frontier.MERGE_AT", 50)
+    frontier = Frontier(tmp_path)
+    for start in range(0, 200, 20):
+        add(frontier, [f"{SERVER}/{number}" for number in range(start, start + 20)])
+        frontier.commit(None)
+    frontier.abandon()
+    again = Frontier(tmp_path)
+    assert add(again, urls(200)) == []
+    assert again.counts.found == 200

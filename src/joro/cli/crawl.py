@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from pathlib import Path
 
 import click
-import uvloop
 
+from joro.cli import crawling
 from joro.cli.options import collection_option
-from joro.cli.progress import shown
-from joro.clock import RealClock
+from joro.coordinate.share import Share
 from joro.discover.seeds import read_seeds
-from joro.errors import UsageError
-from joro.robot import Robot
 from joro.store.collection import Collection
-from joro.store.records import Counts
 
 
 @click.command()
@@ -30,10 +24,24 @@ from joro.store.records import Counts
     metavar="FILE",
     help="A file of seeds, one URL a line; # starts a comment. May be given several times.",
 )
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N pages.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after about N pages.")
+@click.option(
+    "-p",
+    "--processes",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Robots beside each other, one per core at best (default: machine.processes in joro.toml).",
+)
+@click.option("--share", type=Share.parse, metavar="K/N", hidden=True)
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 def crawl(
-    seeds: tuple[str, ...], collection: Collection, files: tuple[Path, ...], limit: int | None, quiet: bool
+    seeds: tuple[str, ...],
+    collection: Collection,
+    files: tuple[Path, ...],
+    limit: int | None,
+    processes: int | None,
+    share: Share | None,
+    quiet: bool,
 ) -> None:
     """Collect pages, starting at the SEEDs and following links as far as [scope] allows.
 
@@ -43,45 +51,12 @@ def crawl(
     \b
     joro crawl -C my-web https://example.org/
     joro crawl -C my-web --seeds seeds.txt --limit 10000
+    joro crawl -C my-web --processes 4         use four cores
     joro crawl -C my-web                       go on
     """
-    counts = collect(collection, read_seeds(seeds, files), limit=limit, quiet=quiet)
-    click.echo(summary(counts))
-
-
-def collect(
-    collection: Collection, seeds: list[str], *, limit: int | None = None, quiet: bool = False
-) -> Counts:
-    """Run the robot until it is done or Ctrl-C; says so if there is nothing to do at all."""
-    with collection.lock("robot"):
-        return uvloop.run(_collect(collection, seeds, limit, quiet))
-
-
-async def _collect(collection: Collection, seeds: list[str], limit: int | None, quiet: bool) -> Counts:
-    clock = RealClock()
-    robot = Robot(collection, clock, page_limit=limit)
-    if not seeds and not robot.frontier.counts.found:
-        await robot.collect([])
-        raise UsageError(f"{collection.path} knows no page yet", remedy="give a seed: joro crawl https://…")
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, _stop, robot, number)
-    async with shown(robot, clock, quiet=quiet):
-        await robot.collect(seeds)
-    return robot.frontier.counts
-
-
-def _stop(robot: Robot, number: int) -> None:
-    """First Ctrl-C: end gently. The second one is the shell's usual, abrupt one (and just as safe)."""
-    asyncio.get_running_loop().remove_signal_handler(number)
-    click.echo("\nstopping: letting the visits under way end (Ctrl-C again to leave at once)", err=True)
-    robot.stop()
-
-
-def summary(counts: Counts) -> str:
-    """The collection in one line."""
-    ok = counts.outcomes.get("ok", 0)
-    return (
-        f"{counts.visited:,} pages visited ({ok:,} ok), {counts.found - counts.visited:,} waiting,"
-        f" {counts.bytes / 1e6:,.1f} MB"
-    )
+    chosen = read_seeds(seeds, files)
+    if share is not None:
+        crawling.collect_share(collection, chosen, share)
+        return
+    report = crawling.collect(collection, chosen, limit=limit, processes=processes, quiet=quiet)
+    click.echo(crawling.summary(report))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from rich.console import Console
@@ -12,8 +12,8 @@ from rich.live import Live
 from rich.text import Text
 
 from joro.clock import Clock
+from joro.coordinate.report import Report
 from joro.model import ANSWERED, Outcome
-from joro.robot import Robot
 
 #: Seconds between two looks: on a terminal, in a log.
 LIVE_EVERY_S = 0.2
@@ -25,39 +25,39 @@ _FAILURES = frozenset(outcome.value for outcome in Outcome if outcome not in ANS
 
 
 class Meter:
-    """Turns a robot's counters into one line."""
+    """Turns reports into one line."""
 
-    def __init__(self, robot: Robot, clock: Clock) -> None:
-        self._robot = robot
+    def __init__(self, report: Callable[[], Report], clock: Clock) -> None:
+        self._report = report
         self._clock = clock
-        self._samples: deque[tuple[float, int]] = deque([(clock.now(), robot.visits)])
+        self._samples: deque[tuple[float, int]] = deque([(clock.now(), report().visits)])
 
     def line(self) -> str:
         """Pages, rate, queue, errors, sockets."""
-        counts = self._robot.frontier.counts
-        failures = sum(number for outcome, number in counts.outcomes.items() if outcome in _FAILURES)
+        report = self._report()
+        failures = sum(number for outcome, number in report.outcomes.items() if outcome in _FAILURES)
         return (
-            f"{counts.visited:,} pages · {self._rate():,.0f}/s · {self._robot.frontier.waiting:,} waiting"
-            f" · {failures:,} errors · {self._robot.open_sockets} sockets · {counts.bytes / 1e6:,.1f} MB"
+            f"{report.visited:,} pages · {self._rate(report.visits):,.0f}/s · {report.waiting:,} waiting"
+            f" · {failures:,} errors · {report.sockets} sockets · {report.bytes / 1e6:,.1f} MB"
         )
 
-    def _rate(self) -> float:
+    def _rate(self, visits: int) -> float:
         now = self._clock.now()
-        self._samples.append((now, self._robot.visits))
+        self._samples.append((now, visits))
         while len(self._samples) > 2 and self._samples[1][0] < now - RATE_OVER_S:
             self._samples.popleft()
         start, before = self._samples[0]
-        return (self._robot.visits - before) / (now - start) if now > start else 0.0
+        return (visits - before) / (now - start) if now > start else 0.0
 
 
 @asynccontextmanager
-async def shown(robot: Robot, clock: Clock, *, quiet: bool = False) -> AsyncIterator[None]:
-    """Show the robot's progress while the block runs."""
+async def shown(report: Callable[[], Report], clock: Clock, *, quiet: bool = False) -> AsyncIterator[None]:
+    """Show the progress while the block runs."""
     if quiet:
         yield
         return
     console = Console(stderr=True)
-    meter = Meter(robot, clock)
+    meter = Meter(report, clock)
     show = _show_live(console, meter) if console.is_terminal else _show_log(console, meter)
     shower = asyncio.create_task(show)
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from joro.cli.crawl import collect, summary
+from joro.cli.crawling import collect, summary
 from joro.cli.options import collection_option
 from joro.discover.seeds import read_seeds
 from joro.errors import PortInUse
@@ -54,8 +54,8 @@ def run(
     chosen = read_seeds(seeds, files)
     with _portal(collection, wanted=not once) as portal:
         with _beside(collection, "index", "--follow", "--quiet"):
-            counts = collect(collection, chosen, limit=limit, quiet=quiet)
-        click.echo(f"collected: {summary(counts)}")
+            report = collect(collection, chosen, limit=limit, quiet=quiet)
+        click.echo(f"collected: {summary(report)}")
         subprocess.run(_words(collection, "index", "--quiet"), check=False)
         if portal is not None:
             click.echo(f"searchable at {_address(collection)} until Ctrl-C")

@@ -8,8 +8,11 @@ from typing import Any
 import click
 
 from joro.cli.options import collection_option
+from joro.errors import CollectionError
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
+from joro.store.layout import share_count, shares, total_counts
+from joro.store.records import Counts, ServerRecord
 
 #: So many of the largest servers are listed.
 LARGEST = 10
@@ -33,10 +36,7 @@ def stats(collection: Collection, as_json: bool) -> None:
 
 
 def _facts(collection: Collection) -> dict[str, Any]:
-    frontier = Frontier(collection.frontier, read_only=True)
-    counts = frontier.counts
-    servers = sorted(frontier.servers().items(), key=lambda entry: -entry[1].visited)
-    frontier.close()
+    counts, servers = _frontier_facts(collection)
     warcs = list(collection.archive.glob("*.warc.gz"))
     return {
         "collection": str(collection.path),
@@ -50,6 +50,18 @@ def _facts(collection: Collection) -> dict[str, Any]:
         "servers": len(servers),
         "largest_servers": {name: record.visited for name, record in servers[:LARGEST]},
     }
+
+
+def _frontier_facts(collection: Collection) -> tuple[Counts, list[tuple[str, ServerRecord]]]:
+    folders = shares(collection.frontier, share_count(collection.frontier))
+    if not folders:
+        raise CollectionError(f"{collection.path} holds no page yet", remedy="run: joro crawl SEED")
+    frontiers = [Frontier(folder, read_only=True) for folder in folders]
+    servers = [entry for frontier in frontiers for entry in frontier.all_servers()]
+    counts = total_counts(frontiers)
+    for frontier in frontiers:
+        frontier.abandon()
+    return counts, sorted(servers, key=lambda entry: -entry[1].visited)
 
 
 def _print(facts: dict[str, Any]) -> None:

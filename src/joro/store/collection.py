@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -80,25 +81,38 @@ class Collection:
         return self.part("logs")
 
     @contextmanager
-    def lock(self, work: str) -> Iterator[None]:
-        """Hold the collection for one kind of work ("robot", "indexer"); the kernel frees it if we die."""
+    def lock(self, work: str, *, patience_s: float = 0.0) -> Iterator[None]:
+        """Hold the collection for one kind of work ("robot", "indexer"); the kernel frees it if we die.
+
+        Whoever holds it already is given `patience_s` to end.
+        """
         try:
             file = os.open(self.path / f"{work}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise _unusable(self.path, error) from None
         try:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            deadline = time.monotonic() + patience_s
+            while not _flock(file) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            if not _flock(file):
                 holder = os.pread(file, 32, 0).decode(errors="replace").strip() or "unknown"
                 raise CollectionError(
                     f"another {work} (process {holder}) works in {self.path}", remedy="wait for it or stop it"
-                ) from None
+                )
             os.ftruncate(file, 0)
             os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
             yield
         finally:
             os.close(file)
+
+
+def _flock(file: int) -> bool:
+    """True when the lock is ours."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _is_collection(path: Path) -> bool:

@@ -2,24 +2,29 @@
 
 In:    links, in batches; visits, as they end.
 Out:   the next page of a server, without scanning; counts.
-Never: forgets or repeats after a crash what `commit` has written.
+Never: forgets or repeats after a crash what `commit` has written; keeps a server in memory that has no
+       turn soon: memory is bounded by the constants below, not by the number of pages or servers.
 
-The life of a page: *unknown* → `add` → *waiting* (a key in its server's queue) → `take` → *taken*
-(only in memory) → `done` → *visited* (a record, its queue key deleted).
+The life of a page: *unknown* → `add` → *found* (a link among others, in memory) → `settle` → *waiting*
+(a key in its server's queue) → `take` → *taken* (only in memory) → `done` → *visited* (a record).
 
 Changes gather in memory and reach RocksDB in one atomic batch at `commit`, together with the
 position in the archive up to which they hold. The archive is flushed first, so after a crash it may be
 ahead of us but never behind; the robot then replays what lies behind that position.
 
-A server's queue in memory always holds every page added since the last commit, and some of those on
-disk; at a commit it is trimmed to QUEUE_LIMIT, and it is refilled from disk when used up.
+A server with pages waiting is *awake* (a queue in memory) or *asleep* (only on disk). The queue of one
+that is awake holds every page added since the last commit and some of those on disk; at a commit it is
+trimmed, and it is refilled from disk when used up.
 
 Keys (one RocksDB per process):
-    q SERVER \0 HOPS FINGERPRINT → URL        waiting pages; the order in which a server's pages come
-    p FINGERPRINT                → PageRecord visited pages
-    s SERVER                     → ServerRecord
-    r SERVER                     → RobotsRecord
-    m NAME                       → position in the archive, counts
+    q SERVER 0 HOPS MARK → MARK of the page it was found on, CGI hops, URL: waiting pages, as they come
+    p MARK               → PageRecord: visited pages
+    s SERVER             → ServerRecord
+    w SERVER             → nothing: the server has pages waiting
+    r SERVER             → RobotsRecord
+    n NUMBER             → fingerprints not yet in the seen set's files
+    m NAME               → position in the archive, counts, …
+A MARK is the fingerprint of a URL.
 """
 
 from __future__ import annotations
@@ -29,27 +34,44 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
-from rocksdict import AccessType, Options, Rdict, ReadOptions, WriteBatch
+import numpy as np
+from rocksdict import AccessType, BlockBasedOptions, Cache, Options, Rdict, ReadOptions, WriteBatch
 
 from joro.errors import CollectionError, DiskFull
 from joro.model import Page, Visit
 from joro.store.records import Counts, PageRecord, RobotsRecord, ServerRecord
+from joro.store.seen import Marks, SeenSet
 from joro.url import fingerprint, server_of
 
 #: Waiting pages a server keeps in memory; the others stay on disk until these are used up.
-QUEUE_LIMIT = 64
+QUEUE_LIMIT = 32
+#: Servers awake at the same time: at one visit in 20 seconds each, a thousand pages a second.
+AWAKE_LIMIT = 20_000
+#: Server records kept in memory.
+RECORDS_LIMIT = 100_000
+#: Fingerprints remembered in front of the seen set: most links of a page were met a moment ago.
+RECENT_LIMIT = 400_000
+#: Links gathered before the seen set is asked: its cost per link falls with the size of the batch.
+SETTLE_AT = 4_000
+#: Fingerprints in memory before they are merged into the seen set's files.
+MERGE_AT = 1_000_000
+#: What RocksDB may use: blocks read, and two buffers being written.
+CACHE_BYTES = 64_000_000
+WRITE_BUFFER_BYTES = 32_000_000
+
+NO_MARK = 0  # "found on": a seed was found on no page
 
 
 class _Queue:
-    """A server's next pages: a heap of (key, URL); `more` says that the disk holds further ones."""
+    """A server's next pages: a heap of (key, value); `more` says that the disk holds further ones."""
 
     __slots__ = ("disk_from", "heap", "more", "taken")
 
-    def __init__(self, *, more: bool = False, disk_from: bytes = b"") -> None:
-        self.heap: list[tuple[bytes, str]] = []
-        self.taken: set[bytes] = set()  # handed out, and not yet deleted on disk
+    def __init__(self, *, more: bool = False) -> None:
+        self.heap: list[tuple[bytes, bytes]] = []
+        self.taken: dict[bytes, bytes] = {}  # handed out, and not yet deleted on disk
         self.more = more
-        self.disk_from = disk_from  # no waiting key that is only on disk is smaller
+        self.disk_from = b""  # no waiting key that is only on disk is smaller
 
     def trim(self) -> None:
         """Leave to the disk what exceeds QUEUE_LIMIT; only right after a commit."""
@@ -73,21 +95,23 @@ class Frontier:
         self._servers: dict[str, ServerRecord] = {}
         self._changed: set[str] = set()
         self._finished: list[tuple[str, bytes]] = []
-        self._seen: set[int] = set()
+        self._recent: set[int] = set()
+        self._found: list[tuple[int, str, int, int, int]] = []  # (mark, URL, hops, CGI hops, found on)
+        self._put_to_sleep: set[str] = set()  # since the last commit
+        self._sleepers_from: bytes | None = b"w"  # where to look for sleepers; None: nobody sleeps
         packed = self._db.get(b"mcounts")
         self.counts = msgspec.msgpack.decode(packed, type=Counts) if packed else Counts()
-        self._load()
+        self.was_closed = self._db.get(b"mclosed") != b"no"  # False: the last process here was killed
+        if not read_only:
+            self._seen = SeenSet(directory / "seen")
+            self._unmerged = [key for key, _ in self._recall_new()]
+            self._fresh: list[int] = []
+            self._db.put(b"mclosed", b"no")
 
-    def _load(self) -> None:
-        for key, value in self._scan(b"s"):
-            self._servers[key[1:].decode()] = msgspec.msgpack.decode(value, type=ServerRecord)
-        for key, _ in self._scan(b"p"):
-            self._seen.add(int.from_bytes(key[1:], "big"))
-        for key, _ in self._scan(b"q"):
-            self._seen.add(int.from_bytes(key[-8:], "big"))
-            server = key[1:-10].decode()
-            if server not in self._queues:
-                self._queues[server] = _Queue(more=True, disk_from=key)
+    def _recall_new(self) -> Iterator[tuple[bytes, bytes]]:
+        for key, marks in self.scan(b"n"):
+            self._seen.add(np.frombuffer(marks, np.uint64))
+            yield key, marks
 
     @property
     def position(self) -> tuple[str, int] | None:
@@ -100,44 +124,104 @@ class Frontier:
         """Pages known and not visited."""
         return self.counts.found - self.counts.visited
 
-    def waiting_servers(self) -> list[str]:
-        """Servers that have pages waiting."""
-        return [server for server, queue in self._queues.items() if queue.heap or queue.more]
-
-    def servers(self) -> dict[str, ServerRecord]:
-        """Every server we know, with its record."""
-        return self._servers
+    def all_servers(self) -> Iterator[tuple[str, ServerRecord]]:
+        """Every server we know, with its record as of the last commit."""
+        for key, value in self.scan(b"s"):
+            yield key[1:].decode(), msgspec.msgpack.decode(value, type=ServerRecord)
 
     def server(self, server: str) -> ServerRecord:
         """The record of a server, written with the next commit."""
         record = self._servers.get(server)
         if record is None:
-            record = self._servers[server] = ServerRecord()
+            packed = self._db.get(b"s" + server.encode())
+            record = msgspec.msgpack.decode(packed, type=ServerRecord) if packed else ServerRecord()
+            self._servers[server] = record
         self._changed.add(server)
         return record
 
-    def add(self, urls: Iterable[str], hops: int, *, per_server: int) -> list[str]:
-        """Register canonical URLs not known yet; returns the servers that had no page waiting before."""
-        woken = []
+    def add(self, urls: Iterable[str], hops: int, *, cgi_hops: int = 0, found_on: str = "") -> bool:
+        """Take in links to canonical URLs; True when so many have gathered that `settle` is due."""
+        recent, found = self._recent, self._found
+        source = fingerprint(found_on) if found_on else NO_MARK
         for url in urls:
             mark = fingerprint(url)
-            if mark in self._seen:
-                continue
+            if mark not in recent:
+                recent.add(mark)
+                found.append((mark, url, hops, cgi_hops, source))
+        return len(found) >= SETTLE_AT
+
+    @property
+    def has_found(self) -> bool:
+        """Links wait for `settle`."""
+        return bool(self._found)
+
+    def is_unfamiliar(self, url: str) -> bool:
+        """True unless the URL was met recently; from now on it was. For links to other robots."""
+        mark = fingerprint(url)
+        if mark in self._recent:
+            return False
+        self._recent.add(mark)
+        return True
+
+    def settle(self, *, per_server: int) -> list[str]:
+        """Let those links wait that are new; the servers that had no page waiting before."""
+        found, self._found = self._found, []
+        if len(self._recent) > RECENT_LIMIT:
+            self._recent.clear()
+        woken: list[str] = []
+        marks = np.fromiter((link[0] for link in found), np.uint64, len(found))
+        for position in self._seen.add(marks).tolist():
+            mark, url, hops, cgi_hops, source = found[position]
+            self._fresh.append(mark)
             server = server_of(url)
             record = self.server(server)
             if record.found >= per_server:
+                self.counts.over_quota += 1
                 continue
-            self._seen.add(mark)
             record.found += 1
             self.counts.found += 1
-            key = _queue_key(server, hops, mark)
-            self._batch.put(key, url.encode())
-            queue = self._queues.get(server)
-            if queue is None:
-                queue = self._queues[server] = _Queue()
-            if not queue.heap and not queue.more:
+            value = b"%b%c%b" % (source.to_bytes(8, "big"), cgi_hops, url.encode())
+            if self._wait(server, _queue_key(server, hops, mark), value):
                 woken.append(server)
-            heapq.heappush(queue.heap, (key, url))
+        return woken
+
+    def _wait(self, server: str, key: bytes, value: bytes) -> bool:
+        """Put a page into its server's queue; True when that gives the server something to do."""
+        self._batch.put(key, value)
+        queue = self._queues.get(server)
+        if queue is not None:
+            had_nothing = not queue.heap and not queue.more
+            heapq.heappush(queue.heap, (key, value))
+            return had_nothing
+        name = b"w" + server.encode()
+        self._batch.put(name, b"")
+        if len(self._queues) >= AWAKE_LIMIT or server in self._put_to_sleep:
+            self._put_to_sleep.add(server)
+            return False
+        queue = self._queues[server] = _Queue(more=self._db.get(name) is not None)
+        queue.heap.append((key, value))
+        return True
+
+    def awake(self) -> list[str]:
+        """Servers that have a queue in memory."""
+        return list(self._queues)
+
+    def wake(self) -> list[str]:
+        """Let servers that sleep have turns, as many as there is room for; only right after a commit."""
+        woken: list[str] = []
+        room = AWAKE_LIMIT - len(self._queues)
+        if room <= 0 or self._sleepers_from is None:
+            return woken
+        for key, _ in self.scan(b"w", self._sleepers_from):
+            server = key[1:].decode()
+            if server in self._queues:
+                continue
+            if len(woken) == room:
+                self._sleepers_from = key
+                return woken
+            self._queues[server] = _Queue(more=True)
+            woken.append(server)
+        self._sleepers_from = None
         return woken
 
     def take(self, server: str) -> Page | None:
@@ -148,39 +232,43 @@ class Frontier:
         if not queue.heap and queue.more:
             self._refill(server, queue)
         if not queue.heap:
+            self.server(server)  # it may leave memory at the next commit
             return None
-        key, url = heapq.heappop(queue.heap)
-        queue.taken.add(key)
-        return Page(url, key[-9], server)
+        key, value = heapq.heappop(queue.heap)
+        queue.taken[key] = value
+        return _page(server, key, value)
 
     def put_back(self, page: Page) -> None:
         """The page waits again."""
         queue = self._queues[page.server]
         key = _queue_key(page.server, page.hops, fingerprint(page.url))
-        queue.taken.discard(key)
-        heapq.heappush(queue.heap, (key, page.url))
+        heapq.heappush(queue.heap, (key, queue.taken.pop(key)))
 
     def take_url(self, url: str) -> Page | None:
         """Take the waiting page of that URL, None when it is not waiting. For replaying the archive."""
         mark = fingerprint(url)
         server = server_of(url)
-        queue = self._queues.get(server)
-        if queue is None:
+        if self._db.get(b"p" + mark.to_bytes(8, "big")) is not None:
             return None
-        key = self._waiting_key(queue, server, mark)
-        if key is None or key in queue.taken:
+        queue = self._queues.setdefault(server, _Queue(more=True))
+        key, value = self._waiting(queue, server, mark)
+        if key in queue.taken or value is None:
             return None
         queue.heap = [entry for entry in queue.heap if entry[0] != key]
         heapq.heapify(queue.heap)
-        queue.taken.add(key)
-        return Page(url, key[-9], server)
+        queue.taken[key] = value
+        return _page(server, key, value)
 
-    def _waiting_key(self, queue: _Queue, server: str, mark: int) -> bytes | None:
-        for key, _ in queue.heap:
+    def _waiting(self, queue: _Queue, server: str, mark: int) -> tuple[bytes, bytes | None]:
+        for key, value in queue.heap:
             if key.endswith(mark.to_bytes(8, "big")):
-                return key
-        keys = (_queue_key(server, hops, mark) for hops in range(256))
-        return next((key for key in keys if self._db.get(key) is not None), None)
+                return key, value
+        for hops in range(256):
+            key = _queue_key(server, hops, mark)
+            found: bytes | None = self._db.get(key)
+            if found is not None:
+                return key, found
+        return b"", None
 
     def done(self, visit: Visit) -> None:
         """The visit is over and its outcome final."""
@@ -188,19 +276,21 @@ class Frontier:
         mark = fingerprint(page.url)
         key = _queue_key(page.server, page.hops, mark)
         self._finished.append((page.server, key))
-        status = visit.response.status if visit.response else 0
-        record = PageRecord(page.url, page.hops, visit.time, visit.outcome.value, status)
+        source = int.from_bytes(self._queues[page.server].taken[key][:8], "big")
+        response = visit.response
+        status = response.status if response is not None else 0
+        record = PageRecord(page.url, page.hops, visit.time, visit.outcome.value, status, source)
         self._batch.delete(key)
         self._batch.put(b"p" + mark.to_bytes(8, "big"), msgspec.msgpack.encode(record))
         self.server(page.server).visited += 1
         self.counts.visited += 1
         self.counts.outcomes[visit.outcome.value] = self.counts.outcomes.get(visit.outcome.value, 0) + 1
-        if visit.response is not None:
-            self.counts.bytes += len(visit.response.body)
+        if response is not None:
+            self.counts.bytes += len(response.body)
 
-    def visited(self, url: str) -> PageRecord | None:
-        """The record of a visited page."""
-        packed = self._db.get(b"p" + fingerprint(url).to_bytes(8, "big"))
+    def visited(self, mark: int) -> PageRecord | None:
+        """The record of a visited page, by the fingerprint of its URL."""
+        packed = self._db.get(b"p" + mark.to_bytes(8, "big"))
         return msgspec.msgpack.decode(packed, type=PageRecord) if packed else None
 
     def robots(self, server: str) -> RobotsRecord | None:
@@ -212,49 +302,106 @@ class Frontier:
         """Remember a robots.txt over restarts."""
         self._batch.put(b"r" + server.encode(), msgspec.msgpack.encode(record))
 
+    def keep(self, name: str, value: bytes | None) -> None:
+        """Remember something by name with the next commit, or forget it."""
+        key = b"m" + name.encode()
+        if value is None:
+            self._batch.delete(key)
+        else:
+            self._batch.put(key, value)
+
+    def kept(self, prefix: str) -> dict[str, bytes]:
+        """What is remembered under names that start so, as of the last commit."""
+        return {key[1:].decode(): value for key, value in self.scan(b"m" + prefix.encode())}
+
     def commit(self, position: tuple[str, int] | None) -> None:
         """Write all changes as one atomic batch; the archive must be flushed up to `position` before."""
+        assert not self._found, "settle before you commit"
         for server in self._changed:
             self._batch.put(b"s" + server.encode(), msgspec.msgpack.encode(self._servers[server]))
-        self._batch.put(b"mcounts", msgspec.msgpack.encode(self.counts))
+        self.keep("counts", msgspec.msgpack.encode(self.counts))
         if position is not None:
-            self._batch.put(b"mposition", msgspec.msgpack.encode(position))
+            self.keep("position", msgspec.msgpack.encode(position))
+        self._keep_fresh()
+        self._write()
+        for server, key in self._finished:
+            self._queues[server].taken.pop(key, None)
+        for server in self._changed:
+            self._tidy(server)
+        self._finished.clear()
+        self._changed.clear()
+        if self._put_to_sleep:
+            self._put_to_sleep.clear()
+            self._sleepers_from = b"w"
+        if self._seen.unmerged >= MERGE_AT:
+            self._merge_seen()
+
+    def _keep_fresh(self) -> None:
+        """Fingerprints not in the seen set's files yet are remembered here."""
+        if self._fresh:
+            number = int.from_bytes(self._unmerged[-1][1:], "big") + 1 if self._unmerged else 0
+            key = b"n" + number.to_bytes(8, "big")
+            self._batch.put(key, np.array(self._fresh, np.uint64).tobytes())
+            self._unmerged.append(key)
+            self._fresh.clear()
+
+    def merge_marks(self, marks: Marks) -> None:
+        """Make fingerprints known that came with keys written as they are."""
+        self._seen.add(marks)
+        self._seen.merge()
+
+    def _merge_seen(self) -> None:
+        self._seen.merge()
+        for key in self._unmerged:
+            self._batch.delete(key)
+        self._unmerged.clear()
+
+    def _write(self) -> None:
         batch, self._batch = self._batch, WriteBatch(raw_mode=True)
+        self.write(batch)
+
+    def write(self, batch: WriteBatch) -> None:
+        """Write a batch of keys as it is; for `layout`, which moves them between shares."""
         try:
             self._db.write(batch)
         except Exception as error:  # rocksdict has no exception class of its own
             raise _translated(error, self._path) from None
-        for server, key in self._finished:
-            self._queues[server].taken.discard(key)
-        for server in self._changed:
-            self._settle(server)
-        self._finished.clear()
-        self._changed.clear()
 
-    def _settle(self, server: str) -> None:
+    def _tidy(self, server: str) -> None:
+        """After a commit: what has no work leaves memory."""
         queue = self._queues.get(server)
-        if queue is None:
-            return
-        queue.trim()
-        if not queue.heap and not queue.more and not queue.taken:
-            del self._queues[server]
+        if queue is not None:
+            queue.trim()
+            if not queue.heap and not queue.more and not queue.taken:
+                del self._queues[server]
+                self._batch.delete(b"w" + server.encode())
+        elif len(self._servers) > RECORDS_LIMIT:
+            del self._servers[server]
 
     def close(self) -> None:
-        """Leave RocksDB; what was not committed is not kept."""
+        """Leave in peace; what was not committed is not kept."""
+        self._batch = WriteBatch(raw_mode=True)
+        self.keep("closed", b"yes")
+        self._write()
+        self._db.close()
+
+    def abandon(self) -> None:
+        """Leave without a word, as a killed process would."""
         self._db.close()
 
     def _refill(self, server: str, queue: _Queue) -> None:
         prefix = b"q" + server.encode() + b"\0"
-        for key, value in self._scan(prefix, queue.disk_from):
+        for key, value in self.scan(prefix, queue.disk_from):
             if key in queue.taken:
                 continue
             if len(queue.heap) == QUEUE_LIMIT:
                 queue.disk_from = key
                 return
-            queue.heap.append((key, value.decode()))
+            queue.heap.append((key, value))
         queue.more = False
 
-    def _scan(self, prefix: bytes, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+    def scan(self, prefix: bytes, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Keys that begin so, from `start` on, with their values, as of the last commit."""
         options = ReadOptions()
         options.set_iterate_upper_bound(prefix[:-1] + bytes([prefix[-1] + 1]))
         cursor = self._db.iter(options)
@@ -262,6 +409,10 @@ class Frontier:
         while cursor.valid():
             yield cursor.key(), cursor.value()
             cursor.next()
+
+
+def _page(server: str, key: bytes, value: bytes) -> Page:
+    return Page(value[9:].decode(), key[-9], server, value[8])
 
 
 def _queue_key(server: str, hops: int, mark: int) -> bytes:
@@ -274,6 +425,12 @@ def _open(path: Path, *, read_only: bool) -> Rdict:
     options.create_if_missing(not read_only)
     options.set_keep_log_file_num(2)
     options.set_max_log_file_size(1_000_000)
+    options.set_write_buffer_size(WRITE_BUFFER_BYTES)
+    options.set_max_write_buffer_number(2)
+    table = BlockBasedOptions()
+    table.set_block_cache(Cache(CACHE_BYTES))
+    table.set_cache_index_and_filter_blocks(True)
+    options.set_block_based_table_factory(table)
     access = AccessType.read_only() if read_only else AccessType.read_write()
     try:
         return Rdict(str(path), options=options, access_type=access)

@@ -18,6 +18,7 @@ class PageRecord(msgspec.Struct, array_like=True):
     time: float
     outcome: str
     status: int
+    found_on: int = 0  # fingerprint of the page that linked here; 0: a seed
 
 
 class ServerRecord(msgspec.Struct, array_like=True):
@@ -42,5 +43,6 @@ class Counts(msgspec.Struct):
 
     found: int = 0
     visited: int = 0
+    over_quota: int = 0  # links refused because their server has pages enough
     bytes: int = 0
     outcomes: dict[str, int] = msgspec.field(default_factory=dict)

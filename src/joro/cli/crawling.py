@@ -1,0 +1,159 @@
+"""How do commands run robots: one in this process, or several in processes of their own?"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import click
+import msgspec
+import uvloop
+
+from joro.cli.progress import shown
+from joro.clock import RealClock
+from joro.coordinate.report import Report, total
+from joro.coordinate.share import Share
+from joro.errors import UsageError
+from joro.robot import Robot
+from joro.robotset import RobotSet
+from joro.store.collection import Collection
+from joro.store.layout import reshare, set_share_count, share_count
+
+#: Robots of a set that was killed end by themselves, within this time.
+PATIENCE_S = 40.0
+#: A robot of a set reports so often.
+REPORT_EVERY_S = 0.5
+
+
+def collect(
+    collection: Collection,
+    seeds: list[str],
+    *,
+    limit: int | None = None,
+    processes: int | None = None,
+    quiet: bool = False,
+) -> Report:
+    """Collect until everything is, or Ctrl-C; says so if there is nothing to do at all."""
+    count = processes or collection.config.machine.processes
+    with collection.lock("robot"):
+        with _all_shares(collection, count):
+            _lay_out(collection, count)
+        if count > 1:
+            return uvloop.run(_collect_with_many(collection, seeds, limit, count, quiet))
+        with collection.lock("robot-0"):
+            return uvloop.run(_collect(collection, seeds, limit, quiet))
+
+
+@contextmanager
+def _all_shares(collection: Collection, count: int) -> Iterator[None]:
+    """Nobody works on any share: robots whose set was killed have ended."""
+    with ExitStack() as stack:
+        for number in range(max(count, share_count(collection.frontier))):
+            stack.enter_context(collection.lock(f"robot-{number}", patience_s=PATIENCE_S))
+        yield
+
+
+def _lay_out(collection: Collection, count: int) -> None:
+    """Spread the frontier over as many shares as there will be robots."""
+    before = share_count(collection.frontier)
+    if before == count:
+        return
+    if before:
+        click.echo(f"spreading the frontier over {count} instead of {before} processes", err=True)
+        uvloop.run(_settle_accounts(collection, before))
+        reshare(collection.frontier, count, Share(0, count).owner)
+    else:
+        set_share_count(collection.frontier, count)
+
+
+async def _settle_accounts(collection: Collection, count: int) -> None:
+    """Replay each share's archive and read its mail, until none is on its way."""
+    for _ in range(2):  # what one robot sends in the first round, another reads in the second
+        for number in range(count):
+            robot = Robot(collection, RealClock(), share=Share(number, count))
+            robot.stop()
+            await robot.collect([])
+
+
+async def _collect(collection: Collection, seeds: list[str], limit: int | None, quiet: bool) -> Report:
+    clock = RealClock()
+    robot = Robot(collection, clock, page_limit=limit)
+    if not seeds and not robot.frontier.counts.found:
+        await robot.collect([])
+        raise UsageError(f"{collection.path} knows no page yet", remedy="give a seed: joro crawl https://…")
+    return await _run(robot.collect(seeds), robot.stop, robot.report, quiet)
+
+
+async def _collect_with_many(
+    collection: Collection, seeds: list[str], limit: int | None, count: int, quiet: bool
+) -> Report:
+    file = collection.frontier / "seeds"
+    file.write_text("".join(f"{url}\n" for url in seeds))
+    words = [sys.executable, "-m", "joro", "crawl", "-C", str(collection.path), "--seeds", str(file)]
+    robots = RobotSet(lambda number: [*words, "--share", str(Share(number, count))], count, page_limit=limit)
+    report = await _run(robots.collect(), robots.stop, lambda: total(robots.reports), quiet)
+    if not report.found:
+        raise UsageError(f"{collection.path} knows no page yet", remedy="give a seed: joro crawl https://…")
+    return report
+
+
+async def _run(
+    work: Coroutine[Any, Any, None], stop: Callable[[], None], report: Callable[[], Report], quiet: bool
+) -> Report:
+    loop = asyncio.get_running_loop()
+
+    def end(number: int) -> None:
+        """First Ctrl-C: end gently. The second one is the shell's usual, abrupt one (and just as safe)."""
+        loop.remove_signal_handler(number)
+        click.echo("\nstopping: letting the visits under way end (Ctrl-C again to leave at once)", err=True)
+        stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, end, number)
+    async with shown(report, RealClock(), quiet=quiet):
+        await work
+    return report()
+
+
+def collect_share(collection: Collection, seeds: list[str], share: Share) -> None:
+    """One robot of a set: reports on standard output, ends when standard input does."""
+    with collection.lock(f"robot-{share.number}", patience_s=PATIENCE_S):
+        uvloop.run(_collect_share(collection, seeds, share))
+
+
+async def _collect_share(collection: Collection, seeds: list[str], share: Share) -> None:
+    robot = Robot(collection, RealClock(), share=share)
+    reporter = asyncio.create_task(_report(robot))
+    try:
+        await robot.collect(seeds)
+    finally:
+        reporter.cancel()
+    print(msgspec.json.encode(robot.report()).decode(), flush=True)
+
+
+async def _report(robot: Robot) -> None:
+    """Tell how things go now and then and whenever asked; the end of the questions is the end of the work."""
+    loop = asyncio.get_running_loop()
+    questions = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(questions), sys.stdin)
+    while not questions.at_eof():
+        print(msgspec.json.encode(robot.report()).decode(), flush=True)
+        try:
+            async with asyncio.timeout(REPORT_EVERY_S):
+                await questions.readline()
+        except TimeoutError:
+            continue
+    robot.stop()
+
+
+def summary(report: Report) -> str:
+    """The collection in one line."""
+    ok = report.outcomes.get("ok", 0)
+    return (
+        f"{report.visited:,} pages visited ({ok:,} ok), {report.waiting:,} waiting,"
+        f" {report.bytes / 1e6:,.1f} MB"
+    )

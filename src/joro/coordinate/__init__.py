@@ -1,0 +1,1 @@
+"""Who collects what? Shares of servers, and the links that belong to somebody else's share."""

@@ -1,0 +1,119 @@
+"""How do links reach the robot whose server they lead to?
+
+In:    links to servers of other shares.
+Out:   the same links, in the other robot's frontier: none lost, none twice, no lock.
+Never: hands out a batch before the visit that found its links is committed, or forgets one before the
+       reader has committed it.
+Paper: S3 2.4, numbered batches: a writer closes batch n before n+1 opens, a reader takes closed ones only.
+
+A batch is a file `exchange/FROM-TO/NUMBER`. It begins its life inside the writer's own commit, becomes a
+file by rename, and ends when the reader has committed both its links and its number. A crash on either
+side at worst brings a file back whose number the reader knows already.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from pathlib import Path
+
+import msgspec
+
+from joro.coordinate.share import Share
+from joro.store.frontier import Frontier
+
+
+class FoundLink(msgspec.Struct, array_like=True):
+    """A link on its way to another robot."""
+
+    url: str
+    hops: int
+    cgi_hops: int
+    found_on: str
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(list[FoundLink])
+
+
+class Exchange:
+    """One robot's letter boxes."""
+
+    def __init__(self, directory: Path, share: Share, frontier: Frontier) -> None:
+        self._directory = directory
+        self._share = share
+        self._frontier = frontier
+        self._found: defaultdict[int, list[FoundLink]] = defaultdict(list)
+        self._closing: dict[str, bytes] = {}  # batches in the commit under way
+        self._taken: list[Path] = []  # files whose links are in the commit under way
+        self.sent = _numbers(frontier, "sent ", share)
+        self.read = _numbers(frontier, "read ", share)
+        for other in self._others():
+            self._box(share.number, other).mkdir(parents=True, exist_ok=True)
+            self._box(other, share.number).mkdir(parents=True, exist_ok=True)
+        self._closing = frontier.kept("out ")
+        self.after_commit()
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing waits to be sent."""
+        return not any(self._found.values()) and not self._closing
+
+    def offer(self, owner: int, link: FoundLink) -> None:
+        """Let a link go with the next batch to its robot."""
+        self._found[owner].append(link)
+
+    def before_commit(self) -> list[FoundLink]:
+        """Put what was offered into the commit; the links that have arrived, to be added before it."""
+        for other, links in self._found.items():
+            if links:
+                self.sent[other] += 1
+                name = f"out {other} {self.sent[other]:010d}"
+                self._closing[name] = _encoder.encode(links)
+                self._frontier.keep(name, self._closing[name])
+                self._frontier.keep(f"sent {other}", str(self.sent[other]).encode())
+        self._found.clear()
+        return [link for other in self._others() for link in self._receive(other)]
+
+    def after_commit(self) -> None:
+        """Make files of the batches just committed, and remove those just read."""
+        for name, batch in self._closing.items():
+            _, other, number = name.split()
+            path = self._box(self._share.number, int(other)) / number
+            draft = path.with_suffix(".draft")
+            draft.write_bytes(batch)
+            os.replace(draft, path)
+            self._frontier.keep(name, None)
+        self._closing.clear()
+        for path in self._taken:
+            path.unlink(missing_ok=True)
+        self._taken.clear()
+
+    def has_mail(self) -> bool:
+        """Has a batch arrived?"""
+        return any(self._arrived(other) for other in self._others())
+
+    def _receive(self, other: int) -> list[FoundLink]:
+        links: list[FoundLink] = []
+        for path in self._arrived(other):
+            if int(path.name) > self.read[other]:
+                links += _decoder.decode(path.read_bytes())
+                self.read[other] = int(path.name)
+            self._taken.append(path)
+        self._frontier.keep(f"read {other}", str(self.read[other]).encode())
+        return links
+
+    def _arrived(self, other: int) -> list[Path]:
+        box = self._box(other, self._share.number)
+        return [box / name for name in sorted(os.listdir(box)) if name.isdecimal()]
+
+    def _box(self, writer: int, reader: int) -> Path:
+        return self._directory / f"{writer}-{reader}"
+
+    def _others(self) -> list[int]:
+        return [number for number in range(self._share.count) if number != self._share.number]
+
+
+def _numbers(frontier: Frontier, prefix: str, share: Share) -> dict[int, int]:
+    kept = {int(name.split()[1]): int(value) for name, value in frontier.kept(prefix).items()}
+    return {number: kept.get(number, 0) for number in range(share.count)}
