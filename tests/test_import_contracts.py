@@ -10,6 +10,7 @@ import pytest
 
 FLOORS = "Four floors; rooms on one floor do not know each other"
 PURE = "Deciding is pure: no network, no threads, no clock, no tables"
+BREAKER = "The breaker shares no code with what it guards"
 FETCH = "Only fetch talks to other people's servers"
 
 
@@ -52,6 +53,9 @@ def test_the_house_as_it_stands_keeps_its_contracts(house: Path) -> None:
         pytest.param(PURE, "parse/__init__.py", "import asyncio", id="parse waits"),
         pytest.param(PURE, "parse/__init__.py", "import socket", id="parse has a network"),
         pytest.param(PURE, "schedule/__init__.py", "import time", id="schedule looks at a clock"),
+        pytest.param(
+            BREAKER, "breaker/__init__.py", "import joro.schedule", id="the breaker trusts the schedule"
+        ),
         pytest.param(FETCH, "archive/__init__.py", "import pycurl", id="archive asks other people's servers"),
     ],
 )

@@ -26,6 +26,7 @@ COMMANDS = {
     "stats": ("stats", "Show what the collection holds."),
     "portal": ("portal", "Serve the search page."),
     "archive": ("archive", "Look after the archived captures."),
+    "breaker": ("breaker", "Stop a robot that asks too much: an access-limiting proxy."),
     "testweb": ("testweb", "Serve a synthetic internet on loopback."),
 }
 
