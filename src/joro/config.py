@@ -195,10 +195,10 @@ class Breaker:
     address: str = setting("127.0.0.1", "address the breaker listens on")
     port: int = setting(8766, "port the breaker listens on", least=0, most=65_535)
     per_server_per_minute: int = setting(60, "requests to one server in any 60 seconds", least=1)
-    per_address_per_minute: int = setting(600, "requests to one IP address in any 60 seconds", least=1)
+    per_address_per_minute: int = setting(120, "requests to one IP address in any 60 seconds", least=1)
     global_per_second: int = setting(5_000, "requests to anyone in any second", least=1)
     concurrent_per_server: int = setting(2, "requests in progress at one server", least=1)
-    concurrent_per_address: int = setting(20, "requests in progress at one IP address", least=1)
+    concurrent_per_address: int = setting(4, "requests in progress at one IP address", least=1)
     quarantine_s: float = setting(
         600.0, "whoever was asked too often is not asked at all for this time", least=0.0
     )
