@@ -103,6 +103,7 @@ class Visit:
     address: str = ""  # IP address we connected to
     elapsed_s: float = 0.0
     detail: str = ""  # for people: what libcurl or the guard said
+    kept_alive: bool = False  # the connection outlived the visit
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,12 @@ class ServerRecord(msgspec.Struct, array_like=True):
     visited: int = 0
     ready_at: float = 0.0  # politeness outlives a restart
     failures: int = 0  # in a row
+    # What politeness has to remember; `fetch.politeness.Manners` keeps it.
+    recent: bytes = b""  # speeds and errors of the last ten requests, see `fetch.pace`
+    throttles: int = 0  # how often the interval is doubled because the server asked for mercy
+    run: int = 0  # requests made on the present connection without a pause
+    busy_since: float = 0.0  # when the present stretch without a long break began; 0: it has not
+    ended_at: float = 0.0  # when the last visit ended
 
 
 class RobotsRecord(msgspec.Struct, array_like=True):
