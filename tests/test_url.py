@@ -235,3 +235,12 @@ def test_a_fingerprint_has_64_bits_and_never_changes() -> None:
 def test_importing_leaves_the_public_suffix_list_alone() -> None:
     code = "import sys, joro.url; assert 'publicsuffixlist' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@given(
+    base=st.sampled_from(["http://a.example/b/c?d", "http://a.example/", "https://b.example/x/"]),
+    ref=st.text(max_size=12) | st.from_regex(r"[./a-c?#:\\\\%]{0,10}", fullmatch=True),
+)
+def test_a_link_met_before_is_joined_as_if_it_were_new(base: str, ref: str) -> None:
+    joiner = Joiner(base)
+    assert joiner(ref) == joiner(ref) == joiner._joined(ref)

@@ -49,8 +49,8 @@ QUEUE_LIMIT = 32
 AWAKE_LIMIT = 20_000
 #: Server records kept in memory.
 RECORDS_LIMIT = 100_000
-#: Fingerprints remembered in front of the seen set: most links of a page were met a moment ago.
-RECENT_LIMIT = 400_000
+#: URLs remembered in front of the seen set: most links of a page were met a moment ago.
+RECENT_LIMIT = 200_000
 #: Links gathered before the seen set is asked: its cost per link falls with the size of the batch.
 SETTLE_AT = 4_000
 #: Fingerprints in memory before they are merged into the seen set's files.
@@ -95,7 +95,7 @@ class Frontier:
         self._servers: dict[str, ServerRecord] = {}
         self._changed: set[str] = set()
         self._finished: list[tuple[str, bytes]] = []
-        self._recent: set[int] = set()
+        self._recent: set[str] = set()
         self._found: list[tuple[int, str, int, int, int]] = []  # (mark, URL, hops, CGI hops, found on)
         self._put_to_sleep: set[str] = set()  # since the last commit
         self._sleepers_from: bytes | None = b"w"  # where to look for sleepers; None: nobody sleeps
@@ -144,10 +144,9 @@ class Frontier:
         recent, found = self._recent, self._found
         source = fingerprint(found_on) if found_on else NO_MARK
         for url in urls:
-            mark = fingerprint(url)
-            if mark not in recent:
-                recent.add(mark)
-                found.append((mark, url, hops, cgi_hops, source))
+            if url not in recent:
+                recent.add(url)
+                found.append((fingerprint(url), url, hops, cgi_hops, source))
         return len(found) >= SETTLE_AT
 
     @property
@@ -157,10 +156,9 @@ class Frontier:
 
     def is_unfamiliar(self, url: str) -> bool:
         """True unless the URL was met recently; from now on it was. For links to other robots."""
-        mark = fingerprint(url)
-        if mark in self._recent:
+        if url in self._recent:
             return False
-        self._recent.add(mark)
+        self._recent.add(url)
         return True
 
     def settle(self, *, per_server: int) -> list[str]:
