@@ -36,7 +36,7 @@ class Measured:
     """What a round of benches gave."""
 
     figures: Figures = field(default_factory=dict)
-    complete: list[str] = field(default_factory=list)  # benches that ran to their end
+    skipped: list[str] = field(default_factory=list)  # benches that cannot run here
     failures: list[str] = field(default_factory=list)
 
 
@@ -53,7 +53,8 @@ def main(arguments: Sequence[str] | None = None, *, folder: Path = HERE) -> int:
     floors: Floors = json.loads((folder / "floors.json").read_text(encoding="utf-8"))
     measured = measure([only] if only else names, floors, package=folder.name)
     write(folder / "latest.json", measured.figures, floors, merge=bool(only))
-    problems = measured.failures + list(broken(measured, floors))
+    whole = not (only or measured.skipped or measured.failures)
+    problems = measured.failures + list(broken(measured.figures, floors, whole=whole))
     for problem in problems:
         print(f"FAILED  {problem}")
     return 1 if problems else 0
@@ -77,6 +78,7 @@ def measure(names: Sequence[str], floors: Floors, *, package: str = "bench") -> 
             figures = _in_own_process(f"{package}.{name}")
         except CannotRun as reason:
             print(f"{name}: cannot run here: {reason}")
+            measured.skipped.append(name)
             continue
         except Exception as error:  # one broken bench must not hide the others' figures
             measured.failures.append(f"{name}: {type(error).__name__}: {error}")
@@ -85,7 +87,6 @@ def measure(names: Sequence[str], floors: Floors, *, package: str = "bench") -> 
         for key, (value, unit) in named.items():
             print(line(key, value, unit, floors.get(key, {})), flush=True)
         measured.figures |= named
-        measured.complete.append(name)
     return measured
 
 
@@ -115,14 +116,14 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def broken(measured: Measured, floors: Floors) -> Iterator[str]:
-    """Every floor that does not hold, and every one whose figure quietly went missing."""
+def broken(figures: Figures, floors: Floors, *, whole: bool) -> Iterator[str]:
+    """Every limit that does not hold; of a `whole` round also those whose figure quietly went missing."""
     for name, limit in floors.items():
-        if name not in measured.figures:
-            if name.split(".")[0] in measured.complete:
-                yield f"{name} has a limit in floors.json, but its bench no longer measures it"
+        if name not in figures:
+            if whole:
+                yield f"{name} has a limit in floors.json, but no bench measures it"
             continue
-        value, unit = measured.figures[name]
+        value, unit = figures[name]
         if "floor" in limit and not value >= float(limit["floor"]):  # `not >=`: nan holds no floor
             yield f"{name}: {_number(value)} {unit} is below the floor {limit['floor']:,}"
         if "ceiling" in limit and not value <= float(limit["ceiling"]):

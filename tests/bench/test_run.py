@@ -87,17 +87,22 @@ def test_an_unknown_name_lists_the_benches(folder: Path, capsys: pytest.CaptureF
     assert "no bench crwal; there are: crawl" in capsys.readouterr().err
 
 
-def test_a_figure_that_its_bench_stopped_measuring_breaks_its_floor() -> None:
-    measured = run.Measured(figures={"crawl.speed": (1.0, "x")}, complete=["crawl"])
-    floors: run.Floors = {"crawl.memory": {"ceiling": 50}, "search.p50": {"ceiling": 5}}
-    assert [each.split()[0] for each in run.broken(measured, floors)] == ["crawl.memory"]
+def test_a_figure_that_nobody_measures_any_more_breaks_its_limit() -> None:
+    limits: run.Floors = {"crawl.memory": {"ceiling": 50}}
+    assert list(run.broken({}, limits, whole=False)) == []
+    assert list(run.broken({}, limits, whole=True)) == [
+        "crawl.memory has a limit in floors.json, but no bench measures it"
+    ]
 
 
 def test_a_ceiling_is_broken_from_above() -> None:
-    measured = run.Measured(figures={"crawl.memory": (51.0, "MB")}, complete=["crawl"])
-    assert list(run.broken(measured, {"crawl.memory": {"ceiling": 50}})) == [
-        "crawl.memory: 51 MB is above the ceiling 50"
-    ]
+    assert list(
+        run.broken({"crawl.memory": (51.0, "MB")}, {"crawl.memory": {"ceiling": 50}}, whole=True)
+    ) == ["crawl.memory: 51 MB is above the ceiling 50"]
+
+
+def test_a_figure_that_is_no_number_holds_no_floor() -> None:
+    assert list(run.broken({"crawl.speed": (float("nan"), "x")}, {"crawl.speed": {"floor": 1}}, whole=True))
 
 
 def test_every_floor_of_ours_has_a_limit_and_says_why() -> None:
