@@ -196,7 +196,7 @@ def validators(host: Host, page: int, state: State, now: float) -> Fields:
         case "frozen":
             return (("ETag", f'"{page:x}"'), ("Last-Modified", http_date(1e9)))
         case "restless":
-            return (("ETag", f'"{int(now * 1_000):x}"'), ("Last-Modified", http_date(now)))
+            return (("ETag", f'"{int(now * 1_000_000):x}"'), ("Last-Modified", http_date(now)))
         case _:
             return ()
 
