@@ -21,6 +21,7 @@ ERRORS = frozenset({Outcome.TIMEOUT, Outcome.UNREACHABLE, Outcome.MALFORMED})
 NOT_ASKED = frozenset({Outcome.NO_ADDRESS, Outcome.FORBIDDEN_ADDRESS, Outcome.DISALLOWED})
 
 _FLOAT = struct.Struct("<f")
+_FLOATS = tuple(struct.Struct(f"<{count}f") for count in range(REQUESTS + 1))
 _ERROR = -1.0
 #: No clock we use tells a shorter time from none.
 _SHORTEST_S = 0.001
@@ -49,7 +50,9 @@ def standing(recent: bytes) -> tuple[float | None, int]:
     """
     if not recent:
         return None, 0
-    values = [value for (value,) in _FLOAT.iter_unpack(recent)]
+    values = _FLOATS[len(recent) // _FLOAT.size].unpack(recent)
+    if min(values) >= 0.0:
+        return sum(values) / len(values), 0
     speeds = [value for value in values if value >= 0.0]
     return (sum(speeds) / len(speeds) if speeds else 0.0), len(values) - len(speeds)
 

@@ -1,38 +1,181 @@
 """When may we knock at this server again?
 
-In:    the visit that just ended, what robots.txt wishes, how often the server failed in a row.
-Out:   seconds to wait, counted from the end of the visit.
-Never: waits itself, or looks at a clock.
-Paper: S1 5.1.3 (interval); the full table of S2 comes on top of this.
+In:    the visit that just ended, what robots.txt wishes, what is remembered of the server.
+Out:   the moment from which the next visit may begin.
+Never: waits itself, or looks at a clock; goes below the interval the rules give.
+Paper: S1 5.1.4 (20 and 10 seconds, keep-alive, hours), S2 tables 1 and 2 (suspend, keep-alive then pause,
+       dynamic interval), S4 (Crawl-delay). The origin of every number: docs/concepts/politeness.md.
 """
 
 from __future__ import annotations
 
 import email.utils
+import math
+import random
 
-from joro.config import Politeness
+from joro.config import PerServer, Politeness
+from joro.fetch.pace import REQUESTS, Pace, noted, standing
+from joro.fetch.window import Window
 from joro.model import PASSING, Outcome, Visit
+from joro.store.records import ServerRecord
 
-#: Nothing a server says keeps us away longer than this; it will be asked again tomorrow.
+#: No failure keeps us away longer than this; the server will be asked again tomorrow.
 LONGEST_WAIT_S = 86_400.0
+#: Waits after a failure are longer by up to this share: who fails together must not be asked together.
+JITTER = 0.25
+#: More doublings than this are beyond LONGEST_WAIT_S for every interval of 2 seconds and more.
+_MOST_DOUBLINGS = 16
+#: The year 5138: no calendar is asked about later moments.
+_FAR_AWAY = 1e11
 
 
-def interval_s(settings: Politeness, crawl_delay_s: float | None) -> float:
-    """Seconds between two visits to a server in good health."""
+class Manners:
+    """All rules of politeness, for all servers of a robot.
+
+    A server's state is in its record and outlives a restart; only the comparison among servers starts anew.
+    """
+
+    def __init__(self, settings: Politeness, chance: random.Random | None = None) -> None:
+        self._settings = PerServer(settings)
+        self._chance = chance or random.Random()
+        self._pace = Pace(settings.fast_servers_percent)
+        texts = {settings.window, *(str(rule.changes.get("window", "")) for rule in settings.rules)}
+        self._windows = {text: Window.parse(text) for text in texts if text}
+
+    def of(self, server: str) -> Politeness:
+        """The settings that hold for a server."""
+        return self._settings.of(server)
+
+    def finished(self, record: ServerRecord, visit: Visit, crawl_delay_s: float | None, now: float) -> float:
+        """Take in a visit that ended `now`; the moment from which the next one may begin."""
+        speed, _ = found = _remember(record, visit)
+        settings = self.of(visit.page.server)
+        fast = False
+        if speed is not None:
+            self._pace.note(speed)
+            fast = speed >= settings.fast_bytes_per_s and self._pace.is_fast(speed)
+        interval = interval_s(settings, crawl_delay_s, found, fast=fast)
+        return self._pause(settings, record, visit, interval, now, runs=not crawl_delay_s)
+
+    def ready_at(
+        self, record: ServerRecord, visit: Visit, crawl_delay_s: float | None, now: float, *, fast: bool
+    ) -> float:
+        """As `finished`, where someone else says whether the server is one of the fastest."""
+        settings = self.of(visit.page.server)
+        interval = interval_s(settings, crawl_delay_s, _remember(record, visit), fast=fast)
+        return self._pause(settings, record, visit, interval, now, runs=not crawl_delay_s)
+
+    def _pause(
+        self,
+        settings: Politeness,
+        record: ServerRecord,
+        visit: Visit,
+        interval: float,
+        now: float,
+        *,
+        runs: bool,
+    ) -> float:
+        pause = max(
+            _suspension_s(settings, record, visit, now), self._punishment_s(settings, record, visit, interval)
+        )
+        if runs and pause == 0.0 and _goes_on(settings, record, visit):
+            record.run += 1
+        else:
+            record.run = 0
+            pause = max(pause, interval, settings.run_pause_s if settings.run_pages > 1 else 0.0)
+        record.ended_at = now
+        record.ready_at = self.next_open(visit.page.server, now + pause)
+        return record.ready_at
+
+    def next_open(self, server: str, moment: float) -> float:
+        """The first moment from `moment` on that lies in the server's hours."""
+        window = self._windows.get(self.of(server).window)
+        return moment if window is None or moment > _FAR_AWAY else window.next_open(moment)
+
+    def address_interval_s(self, server: str) -> float:
+        """Seconds from the end of a visit to the next one at the same IP address, to whatever server."""
+        settings = self.of(server)
+        return min(settings.address_interval_s, settings.interval_s)
+
+    def _punishment_s(
+        self, settings: Politeness, record: ServerRecord, visit: Visit, interval: float
+    ) -> float:
+        """What failures add up to: 0 when all is well again."""
+        if visit.outcome is Outcome.OK and not record.throttles:
+            return 0.0
+        asked = _asked_s(settings, visit)
+        doublings = max(record.throttles - (asked is not None), 0)
+        wait = interval * 2.0**doublings if doublings else 0.0
+        if asked is None and visit.outcome in PASSING:
+            tries = min(max(record.failures, 1), _MOST_DOUBLINGS)
+            wait = max(wait, settings.retry_wait_s * 2.0 ** (tries - 1))
+        longest = max(LONGEST_WAIT_S, interval)
+        wait = min(wait * (1.0 + JITTER * self._chance.random()), longest) if wait else 0.0
+        return max(wait, asked or 0.0)
+
+
+def interval_s(
+    settings: Politeness,
+    crawl_delay_s: float | None,
+    found: tuple[float | None, int] = (None, 0),
+    *,
+    fast: bool = False,
+) -> float:
+    """Seconds between two visits to a server that is answering; `found` is its speed and number of errors.
+
+    S2: interval = min_interval + max_delay1 × (1 - speed / target_speed) + max_delay2 × errors / 10,
+    no term below 0. The minimum is S1's: halved for the fastest. What robots.txt wishes wins if it is longer.
+    """
     wished = min(crawl_delay_s or 0.0, settings.crawl_delay_limit_s)
-    return max(settings.interval_s, wished)
+    if math.isinf(settings.interval_s):
+        return settings.interval_s
+    speed, errors = found
+    slowness = 0.0 if speed is None else max(0.0, 1.0 - speed / settings.target_bytes_per_s)
+    percent = (
+        (settings.fast_interval_percent if fast else 100)
+        + settings.slow_delay_percent * slowness
+        + settings.error_delay_percent * errors / REQUESTS
+    )
+    return max(settings.interval_s * percent / 100, wished)
 
 
-def wait_s(settings: Politeness, visit: Visit, crawl_delay_s: float | None, failures: int) -> float:
-    """Seconds until the next visit to the server of `visit`, of which the last `failures` failed in a row."""
-    usual = interval_s(settings, crawl_delay_s)
-    if visit.outcome is Outcome.THROTTLED and visit.response is not None:
-        asked = retry_after_s(visit.response.headers.get("retry-after", ""), visit.time + visit.elapsed_s)
-        if asked is not None:
-            return min(max(usual, asked), LONGEST_WAIT_S)
+def _remember(record: ServerRecord, visit: Visit) -> tuple[float | None, int]:
+    """Bring the record up to date; speed and errors of the last ten requests."""
+    record.recent = noted(record.recent, visit)
     if visit.outcome in PASSING:
-        return min(max(usual, settings.retry_wait_s * 2.0 ** (max(failures, 1) - 1)), LONGEST_WAIT_S)
-    return usual
+        record.failures += 1
+        if visit.outcome is Outcome.THROTTLED:
+            record.throttles = min(record.throttles + 1, _MOST_DOUBLINGS)
+    else:
+        record.failures = 0
+        record.throttles = max(record.throttles - 1, 0)  # step by step: it has only just recovered
+    return standing(record.recent)
+
+
+def _goes_on(settings: Politeness, record: ServerRecord, visit: Visit) -> bool:
+    """May the next request follow at once on the same connection?"""
+    well = not record.failures and not record.throttles
+    return well and visit.kept_alive and record.run + 1 < settings.run_pages
+
+
+def _suspension_s(settings: Politeness, record: ServerRecord, visit: Visit, now: float) -> float:
+    """S2: who was visited for so long without a break gets one."""
+    if not settings.suspend_after_s:
+        return 0.0
+    if not record.busy_since or visit.time >= record.ended_at + settings.suspend_for_s:
+        record.busy_since = visit.time
+    if now - record.busy_since < settings.suspend_after_s:
+        return 0.0
+    record.busy_since = 0.0
+    return settings.suspend_for_s
+
+
+def _asked_s(settings: Politeness, visit: Visit) -> float | None:
+    """What the server itself asks for in Retry-After; it is believed with any answer but a good one."""
+    if visit.response is None or visit.outcome in (Outcome.OK, Outcome.NOT_MODIFIED):
+        return None
+    asked = retry_after_s(visit.response.headers.get("retry-after", ""), visit.time + visit.elapsed_s)
+    return None if asked is None else min(asked, settings.retry_after_limit_s)
 
 
 def retry_after_s(value: str, now: float) -> float | None:
@@ -44,3 +187,14 @@ def retry_after_s(value: str, now: float) -> float | None:
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - now)
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def wait_s(settings: Politeness, visit: Visit, crawl_delay_s: float | None, failures: int) -> float:
+    """Seconds until the next visit to a server of which only the last failures are remembered."""
+    usual = interval_s(settings, crawl_delay_s)
+    asked = _asked_s(settings, visit) if visit.outcome is Outcome.THROTTLED else None
+    if asked is not None:
+        return max(usual, asked)
+    if visit.outcome in PASSING:
+        return min(max(usual, settings.retry_wait_s * 2.0 ** (max(failures, 1) - 1)), LONGEST_WAIT_S)
+    return usual
