@@ -55,6 +55,8 @@ class Exchange:
         self._has_body = not wish.body.done
         self._way: Way = (wish.server, access.address, wish.place.port)
 
+    is_quiet = False  # it is always in the middle of something
+
     def start(self) -> None:
         """On a used connection at once, else on a new one soon."""
         back = self._hub.backroom.take(self._way)

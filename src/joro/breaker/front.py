@@ -59,8 +59,13 @@ class Front(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._buffer = b""
         self._talk: Exchange | Tunnel | None = None
-        self.is_busy = False  # with a talk, or looking up a name
+        self._busy = False  # with a talk, or looking up a name
         self._serving = False
+
+    @property
+    def is_idle(self) -> bool:
+        """True when ending it now would cut nothing."""
+        return self._talk.is_quiet if self._talk is not None else not self._busy
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -81,7 +86,7 @@ class Front(asyncio.Protocol):
         if not rest:
             return
         self._buffer += rest
-        if not self.is_busy:
+        if not self._busy:
             self._serve()
         elif len(self._buffer) > AHEAD_BYTES:
             self.hold()
@@ -130,7 +135,7 @@ class Front(asyncio.Protocol):
     def ended(self, *, keep: bool) -> None:
         """The answer is out; on to the next request."""
         self._talk = None
-        self.is_busy = False
+        self._busy = False
         if not keep or self.hub.gone is not None:
             self._transport.close()
             return
@@ -146,7 +151,7 @@ class Front(asyncio.Protocol):
     def _serve(self) -> None:
         """Begin the requests the buffer holds, one after the other."""
         self._serving = True
-        while not self.is_busy and not self._transport.is_closing():
+        while not self._busy and not self._transport.is_closing():
             end = self._buffer.find(b"\r\n\r\n")
             if (end if end >= 0 else len(self._buffer)) > HEAD_LIMIT_BYTES:
                 self._reject(431, "malformed; the head is too long")
@@ -165,7 +170,7 @@ class Front(asyncio.Protocol):
             wish = wish_of(head)
         except Malformed as error:
             return self._reject(400, f"malformed; {error}")
-        self.is_busy = True
+        self._busy = True
         if wish.place.is_name:
             self.hub.spawn(self._look_up(wish))
         else:

@@ -43,6 +43,11 @@ class Access:
         self.server = server
         self.address = address
 
+    @property
+    def is_over(self) -> bool:
+        """True once it has ended."""
+        return self._limiter is None
+
     def end(self) -> None:
         """The answer is over, or will never come; again is harmless."""
         limiter, self._limiter = self._limiter, None

@@ -68,7 +68,7 @@ class Breaker:
         self._tidying.cancel()
         hub = self._hub
         gone = hub.gone = asyncio.Event()
-        for front in [each for each in hub.fronts if not each.is_busy]:
+        for front in [each for each in hub.fronts if each.is_idle]:
             front.abort()
         with suppress(TimeoutError):
             async with asyncio.timeout(GRACE_S):

@@ -101,6 +101,11 @@ class Tunnel:
         self._heard_at = 0.0  # the server, by the loop's time; 0: the client spoke last
         self._timer: asyncio.TimerHandle | None = None
 
+    @property
+    def is_quiet(self) -> bool:
+        """True between two requests."""
+        return self._access.is_over
+
     def start(self) -> None:
         """Connect, then tell the client."""
         self._hub.spawn(self._connect())
@@ -158,6 +163,8 @@ class Tunnel:
         self._timer = None
         if self._heard_at and self._loop.time() - self._heard_at >= QUIET_S:
             self._access.end()
+            if self._hub.gone is not None:
+                self._front.abort()
         else:
             self._watch()
 
