@@ -104,6 +104,7 @@ class Visit:
     elapsed_s: float = 0.0
     detail: str = ""  # for people: what libcurl or the guard said
     kept_alive: bool = False  # the connection outlived the visit
+    certificate: str = ""  # the server's, PEM, when this visit made the TLS handshake
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 In:    a URL, the address to connect to, and extra header fields.
 Out:   the response exactly as received, or what went wrong.
-Never: resolves names, follows redirects, decodes bodies, retries, or decides anything.
+Never: resolves names, follows redirects, decodes bodies, retries elsewhere, or decides anything.
 
-libcurl does the work inside our event loop (its "multi socket" interface). Each transfer is told the
-very address the guard approved (CONNECT_TO), so there is no second look-up an attacker could bend.
+libcurl does the work. Each transfer is told the very address the guard approved (CONNECT_TO), so there is
+no second look-up an attacker could bend.
 """
 
 from __future__ import annotations
@@ -13,11 +13,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pycurl
 
+from joro.fetch.head import fields_of, final_head, status_of, stays_open
+from joro.fetch.multi import Multi
+from joro.fetch.room import Room
+from joro.fetch.route import Route
 from joro.model import Outcome, Response, Truncated
+
+#: Every coding that `parse.payload` takes off again.
+ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 
 
 @dataclass(slots=True)
@@ -28,6 +34,9 @@ class Exchange:
     request: bytes
     response: Response | None = None
     detail: str = ""
+    connected: bool = True  # False: no server was reached, another address may do better
+    kept_alive: bool = False
+    certificate: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +47,14 @@ class Limits:
     connect_timeout_s: float
     body_bytes: int
     head_bytes: int
+    stall_s: float = 0.0  # 0: none but `timeout_s`
+    stall_bytes_per_s: int = 1
+    memory_bytes: int = 0  # of all bodies under way; 0: none but `body_bytes`
 
 
-#: libcurl's error numbers that pycurl gives no name.
-_WEIRD_SERVER_REPLY, _HTTP2_STREAM, _TOO_LARGE = 8, 92, 100
+#: libcurl's options and error numbers that pycurl gives no name.
+_SUPPRESS_CONNECT_HEADERS = 265
+_WEIRD_SERVER_REPLY, _HTTP2_STREAM, _PROXY, _TOO_LARGE = 8, 92, 97, 100
 
 #: What libcurl's error numbers mean to us; every other one is UNREACHABLE.
 _OUTCOMES = {
@@ -52,211 +65,197 @@ _OUTCOMES = {
     pycurl.E_HTTP2: Outcome.MALFORMED,
     _HTTP2_STREAM: Outcome.MALFORMED,
 }
+#: Nobody was there; a timeout may mean that as well.
+_UNCONNECTED = (pycurl.E_COULDNT_CONNECT, pycurl.E_INTERFACE_FAILED, _PROXY)
 
 
 class Client:
     """All transfers of one event loop. Use inside a running loop; `close` when done."""
 
-    def __init__(self, *, user_agent: str, limits: Limits, connections: int) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._fields = [f"User-Agent: {user_agent}", "Accept: */*", "Accept-Encoding: gzip, deflate, br"]
+    def __init__(
+        self, *, user_agent: str, limits: Limits, connections: int, route: Route | None = None, idle: int = 0
+    ) -> None:
+        self._fields = [f"User-Agent: {user_agent}", "Accept: */*", f"Accept-Encoding: {ACCEPT_ENCODING}"]
+        self._request_end = "\r\n".join([*self._fields, "", ""]).encode("latin-1")
         self._limits = limits
-        self._spare: list[pycurl.Curl] = []
-        self._waiting: dict[pycurl.Curl, _Transfer] = {}
-        self._timer: asyncio.TimerHandle | None = None
-        self._watched: dict[int, int] = {}
-        self._multi = pycurl.CurlMulti()
-        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
-        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
-        self._multi.setopt(pycurl.M_MAXCONNECTS, connections)
+        self._route = route or Route()
+        self._multi = Multi(connections=connections + idle)
+        room_bytes = max(limits.memory_bytes, 2 * limits.body_bytes) if limits.memory_bytes else 2**62
+        self._room = Room(room_bytes, connections, asyncio.get_running_loop().call_soon)
+        self._spare: list[_Line] = []
 
     @property
     def open_transfers(self) -> int:
         """Requests under way."""
-        return len(self._waiting)
+        return self._multi.under_way
 
-    async def get(self, url: str, *, address: str, port: int, fields: Sequence[str] = ()) -> Exchange:
-        """GET one URL from exactly `address`:`port`."""
-        curl = self._spare.pop() if self._spare else self._new_curl()
-        transfer = _Transfer(self._limits, self._loop.create_future())
-        lines = [*self._fields, *fields]
-        curl.setopt(pycurl.URL, url)
-        target = f"[{address}]" if ":" in address else address
-        curl.setopt(pycurl.CONNECT_TO, [f"::{target}:{port}"])
-        curl.setopt(pycurl.HTTPHEADER, lines)
-        curl.setopt(pycurl.HEADERFUNCTION, transfer.head_lines.append)
-        curl.setopt(pycurl.WRITEFUNCTION, transfer.take)
-        self._waiting[curl] = transfer
-        self._multi.add_handle(curl)
+    async def get(
+        self,
+        url: str,
+        *,
+        address: str,
+        port: int,
+        fields: Sequence[str] = (),
+        proxy_fields: Sequence[str] = (),
+    ) -> Exchange:
+        """GET one URL from exactly `address`:`port`; from "" only a proxy can, which then resolves the name.
+
+        `proxy_fields` are for the proxy alone: they are neither passed on nor archived.
+        """
+        line = self._spare.pop() if self._spare else self._new_line()
+        line.prepare(url, _target(address, port), fields, proxy_fields)
         try:
-            code, message = await transfer.done
+            code, message = await self._multi.perform(line.curl)
+            return line.exchange(code, message, self._request(url, fields))
         finally:
-            self._waiting.pop(curl, None)
-            self._multi.remove_handle(curl)
-            self._spare.append(curl)
-        return transfer.exchange(code, message, _request_bytes(url, lines))
+            self._room.leave(line)
+            if line.reset():
+                self._spare.append(line)
 
     async def close(self) -> None:
         """End every transfer and free all sockets."""
-        for transfer in list(self._waiting.values()):
-            transfer.done.cancel()
-        await asyncio.sleep(0)
-        if self._timer is not None:
-            self._timer.cancel()
-        for curl in self._spare:
-            curl.close()
+        await self._multi.close()
+        for line in self._spare:
+            line.curl.close()
         self._spare.clear()
-        self._multi.close()
-        for fd in list(self._watched):
-            self._watch(pycurl.POLL_REMOVE, fd, None, None)
 
-    def _new_curl(self) -> pycurl.Curl:
+    def _new_line(self) -> _Line:
         curl = pycurl.Curl()
         limits = self._limits
-        for option, value in (
+        options = (
             (pycurl.NOSIGNAL, 1),
             (pycurl.FOLLOWLOCATION, 0),
             (pycurl.HTTP_CONTENT_DECODING, 0),
             (pycurl.HTTP_TRANSFER_DECODING, 0),
             (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
-            (pycurl.PROXY, ""),  # never the environment's
             (pycurl.PATH_AS_IS, 1),
             (pycurl.TCP_NODELAY, 1),
             (pycurl.BUFFERSIZE, 131_072),
+            (pycurl.HEADEROPT, pycurl.HEADER_SEPARATE),
+            (_SUPPRESS_CONNECT_HEADERS, 1),
             (pycurl.TIMEOUT_MS, int(limits.timeout_s * 1000)),
             (pycurl.CONNECTTIMEOUT_MS, int(limits.connect_timeout_s * 1000)),
-        ):
+            (pycurl.LOW_SPEED_TIME, round(limits.stall_s)),
+            (pycurl.LOW_SPEED_LIMIT, limits.stall_bytes_per_s if limits.stall_s else 0),
+        )
+        for option, value in (*options, *self._route.options()):
             curl.setopt(option, value)
-        return curl
+        return _Line(curl, limits, self._room, self._fields)
 
-    def _watch(self, what: int, fd: int, _multi: Any, _extra: Any) -> None:
-        """libcurl tells which socket it waits for, and for what."""
-        before = self._watched.get(fd, 0)
-        wanted = what if what in (pycurl.POLL_IN, pycurl.POLL_OUT, pycurl.POLL_INOUT) else 0
-        if wanted & pycurl.POLL_IN and not before & pycurl.POLL_IN:
-            self._loop.add_reader(fd, self._act, fd, pycurl.CSELECT_IN)
-        if wanted & pycurl.POLL_OUT and not before & pycurl.POLL_OUT:
-            self._loop.add_writer(fd, self._act, fd, pycurl.CSELECT_OUT)
-        if before & pycurl.POLL_IN and not wanted & pycurl.POLL_IN:
-            self._loop.remove_reader(fd)
-        if before & pycurl.POLL_OUT and not wanted & pycurl.POLL_OUT:
-            self._loop.remove_writer(fd)
-        if wanted:
-            self._watched[fd] = wanted
-        else:
-            self._watched.pop(fd, None)
-
-    def _set_timer(self, timeout_ms: int) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if timeout_ms == 0:
-            self._timer = self._loop.call_later(0, self._act, pycurl.SOCKET_TIMEOUT, 0)
-        elif timeout_ms > 0:
-            self._timer = self._loop.call_later(timeout_ms / 1000, self._act, pycurl.SOCKET_TIMEOUT, 0)
-
-    def _act(self, fd: int, events: int) -> None:
-        self._multi.socket_action(fd, events)
-        while True:
-            left, succeeded, failed = self._multi.info_read()
-            for curl in succeeded:
-                self._finish(curl, 0, "")
-            for curl, code, message in failed:
-                self._finish(curl, code, message)
-            if not left:
-                return
-
-    def _finish(self, curl: pycurl.Curl, code: int, message: str) -> None:
-        done = self._waiting[curl].done
-        if not done.done():
-            done.set_result((code, message))
+    def _request(self, url: str, fields: Sequence[str]) -> bytes:
+        """The request as the server receives it over HTTP/1.1 (a test compares the two)."""
+        start = url.index("/", 8)
+        host = url[url.index("//") + 2 : start]
+        first = f"GET {url[start:]} HTTP/1.1\r\nHost: {host}\r\n".encode("latin-1")
+        if not fields:
+            return first + self._request_end
+        return first + "\r\n".join([*self._fields, *fields, "", ""]).encode("latin-1")
 
 
-class _Transfer:
-    """What one transfer has received so far."""
+def _target(address: str, port: int) -> str:
+    if not address:
+        return ""
+    return f"::[{address}]:{port}" if ":" in address else f"::{address}:{port}"
 
-    __slots__ = ("body", "done", "full", "head_lines", "limits", "size")
 
-    def __init__(self, limits: Limits, done: asyncio.Future[tuple[int, str]]) -> None:
-        self.limits = limits
-        self.done = done
-        self.head_lines: list[bytes] = []
-        self.body: list[bytes] = []
+class _Line:
+    """One of libcurl's easy handles with what its transfer has received so far; used again and again."""
+
+    def __init__(self, curl: pycurl.Curl, limits: Limits, room: Room, usual_fields: list[str]) -> None:
+        self.curl = curl
         self.size = 0
-        self.full = False
+        self._limits = limits
+        self._room = room
+        self._usual_fields = usual_fields
+        self._fields: Sequence[str] | None = None  # set at present, beside the usual ones
+        self._proxy_fields: Sequence[str] = ()
+        self._target = ""
+        self._head_lines: list[bytes] = []
+        self._body: list[bytes] = []
+        self._is_tls = False
+        self._is_full = False
+        self._is_paused = False
+        curl.setopt(pycurl.HEADERFUNCTION, self._head_lines.append)
+        curl.setopt(pycurl.WRITEFUNCTION, self._take)
 
-    def take(self, chunk: bytes) -> int | None:
+    def prepare(self, url: str, target: str, fields: Sequence[str], proxy_fields: Sequence[str]) -> None:
+        """Say what to ask for; what has not changed since the last transfer is not said again."""
+        setopt = self.curl.setopt
+        setopt(pycurl.URL, url)
+        self._is_tls = url.startswith("https:")
+        if target != self._target:
+            setopt(pycurl.CONNECT_TO, [target] if target else [])
+            self._target = target
+        if fields != self._fields:
+            setopt(pycurl.HTTPHEADER, [*self._usual_fields, *fields])
+            self._fields = fields
+        if proxy_fields != self._proxy_fields:
+            setopt(pycurl.PROXYHEADER, list(proxy_fields))
+            self._proxy_fields = proxy_fields
+
+    def reset(self) -> bool:
+        """Forget what was received; False when the handle is not fit for another transfer."""
+        if self._is_paused:
+            self._is_paused = False
+            self.curl.close()
+            return False
+        self._head_lines.clear()
+        self._body = []
+        self.size = 0
+        self._is_full = False
+        return True
+
+    def resume(self) -> None:
+        """There is room again."""
+        if self._is_paused:
+            self._is_paused = False
+            self.curl.pause(pycurl.PAUSE_CONT)
+
+    def _take(self, chunk: bytes) -> int | None:
         """Keep body bytes up to the limit; -1 tells libcurl to hang up."""
-        room = self.limits.body_bytes - self.size
-        if len(chunk) > room:
-            self.body.append(chunk[:room])
-            self.size += room
-            self.full = True
-            return -1
-        self.body.append(chunk)
-        self.size += len(chunk)
-        return None
+        room = self._limits.body_bytes - self.size
+        piece = chunk if len(chunk) <= room else chunk[:room]
+        if not self._room.admits(self, len(piece)):
+            self._is_paused = True
+            pause: int = pycurl.WRITEFUNC_PAUSE
+            return pause
+        self._body.append(piece)
+        self.size += len(piece)
+        if piece is chunk:
+            return None
+        self._is_full = True
+        return -1
 
     def exchange(self, code: int, message: str, request: bytes) -> Exchange:
         """The verdict, once libcurl is done."""
-        lines = _last_head(self.head_lines)
-        if not lines or lines[-1].strip():
-            return Exchange(_OUTCOMES.get(code, Outcome.UNREACHABLE), request, None, message)
-        head = b"".join(lines)
-        status = _status(lines[0])
-        if len(head) > self.limits.head_bytes or status is None:
+        head = final_head(self._head_lines)
+        if not head:
+            outcome = _OUTCOMES.get(code, Outcome.UNREACHABLE)
+            return Exchange(outcome, request, None, message, connected=self._was_connected(code))
+        status = status_of(head)
+        if len(head) > self._limits.head_bytes or status is None:
             return Exchange(Outcome.MALFORMED, request, None, message or "malformed response head")
-        headers = _headers(lines)
-        response = Response(
-            status,
-            head,
-            b"".join(self.body),
-            headers,
-            self._truncation(code),
-            chunked=headers.get("transfer-encoding", "").lower().endswith("chunked"),
-        )
-        return Exchange(None, request, response, message)
+        headers = fields_of(head)
+        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        chunked = headers.get("transfer-encoding", "").lower().endswith("chunked")
+        response = Response(status, head, body, headers, self._truncation(code), chunked)
+        kept_alive = not code and stays_open(head, status, headers)
+        certificate = self._certificate() if self._is_tls else ""
+        return Exchange(None, request, response, message, True, kept_alive, certificate)
+
+    def _certificate(self) -> str:
+        """The server's own certificate, when this transfer made the handshake."""
+        chain = self.curl.getinfo(pycurl.INFO_CERTINFO)
+        return next((value for key, value in chain[0] if key == "Cert"), "") if chain else ""
+
+    def _was_connected(self, code: int) -> bool:
+        if code == pycurl.E_OPERATION_TIMEDOUT:
+            return bool(self.curl.getinfo(pycurl.CONNECT_TIME_T))
+        return code not in _UNCONNECTED
 
     def _truncation(self, code: int) -> Truncated | None:
-        if self.full:
+        if self._is_full:
             return Truncated.LENGTH
         if code == pycurl.E_OPERATION_TIMEDOUT:
             return Truncated.TIME
         return Truncated.DISCONNECT if code else None
-
-
-def _last_head(lines: list[bytes]) -> list[bytes]:
-    """The final response's lines: 1xx answers before it and trailers after it do not belong."""
-    start = 0
-    for number, line in enumerate(lines):
-        if line[:5] == b"HTTP/":
-            start = number
-    for number in range(start, len(lines)):
-        if not lines[number].strip():
-            return lines[start : number + 1]
-    return lines[start:]
-
-
-def _status(line: bytes) -> int | None:
-    parts = line.split(None, 2)
-    if len(parts) < 2 or not parts[1].isdigit() or not 100 <= int(parts[1]) <= 999:
-        return None
-    return int(parts[1])
-
-
-def _headers(lines: list[bytes]) -> dict[str, str]:
-    fields: dict[str, str] = {}
-    for line in lines[1:]:
-        name, colon, value = line.partition(b":")
-        if colon:
-            key = name.strip().decode("latin-1").lower()
-            text = value.strip().decode("latin-1")
-            fields[key] = f"{fields[key]}, {text}" if key in fields else text
-    return fields
-
-
-def _request_bytes(url: str, lines: list[str]) -> bytes:
-    """The request as libcurl sends it (a test compares this with what a server received)."""
-    start = url.index("/", 8)
-    host = url[url.index("//") + 2 : start]
-    return "\r\n".join([f"GET {url[start:]} HTTP/1.1", f"Host: {host}", *lines, "", ""]).encode("latin-1")

@@ -15,15 +15,30 @@ from typing import Any
 import pycares
 
 from joro.clock import Clock
+from joro.errors import ConfigError
+from joro.url import is_address
 
 #: A name is looked up at most this often, whatever its TTL says …
 LEAST_TTL_S = 30.0
 #: … and at least this often.
 MOST_TTL_S = 86_400.0
-#: How long a failed look-up is believed.
-FAILURE_TTL_S = 300.0
+#: How long we believe that a name does not exist …
+NO_NAME_TTL_S = 300.0
+#: … and that its name servers are out of order, which may be over soon.
+FAILURE_TTL_S = 60.0
 #: Names remembered; beyond it the oldest leave.
 CACHE_LIMIT = 200_000
+#: Questions on the way to the name servers at a time; more would only be dropped by them.
+LOOKUPS = 300
+#: The longest a look-up may take. c-ares asks each server twice, and waits 2 s, then 4 s.
+LOOKUP_LIMIT_S = 15.0
+_WAIT_S, _TRIES = 2.0, 2
+#: No search domains: a dead `www.example` must not become `www.example.our-own-network`.
+_FLAGS = pycares.ARES_FLAG_NOSEARCH | pycares.ARES_FLAG_EDNS
+
+_NO_NAME = (pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA, pycares.errno.ARES_EBADNAME)
+
+Answer = tuple[list[str], float]  # addresses, and for how many seconds
 
 
 class Resolver:
@@ -33,78 +48,116 @@ class Resolver:
         self, clock: Clock, *, nameservers: Sequence[str] = (), hosts: Mapping[str, str] | None = None
     ):
         self._clock = clock
-        self._hosts = dict(hosts or {})
+        self._hosts = {name: [_checked(name, address)] for name, address in (hosts or {}).items()}
         self._nameservers = list(nameservers)
         self._known: dict[str, tuple[float, list[str]]] = {}
         self._asking: dict[str, asyncio.Future[list[str]]] = {}
-        self._channel: pycares.Channel | None = None
+        self._turn = asyncio.Semaphore(LOOKUPS)
+        self._channel = _channel(self._nameservers)
 
     async def addresses(self, host: str) -> list[str]:
         """All addresses of `host`, best first; empty when it has none."""
-        fixed = self._fixed(host)
-        if fixed is not None:
-            return fixed
         known = self._known.get(host)
         if known is not None and known[0] > self._clock.now():
             return known[1]
+        fixed = self._fixed(host)
+        if fixed is not None:
+            return fixed
         asking = self._asking.get(host)
         if asking is None:
             asking = self._asking[host] = asyncio.ensure_future(self._ask(host))
             asking.add_done_callback(lambda _: self._asking.pop(host, None))
         return await asyncio.shield(asking)
 
+    def prefer(self, host: str, address: str) -> None:
+        """`address` did answer: from now on it is the best of its host."""
+        known = self._known.get(host)
+        if known is not None and address in known[1]:
+            self._known[host] = known[0], [address, *(each for each in known[1] if each != address)]
+
     def close(self) -> None:
         """Give the c-ares thread back."""
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
+        for asking in list(self._asking.values()):
+            asking.cancel()
+        self._channel.close()
 
     def _fixed(self, host: str) -> list[str] | None:
         if host.startswith("["):
             return [host[1:-1]]
-        try:
-            ipaddress.IPv4Address(host)
-        except ValueError:
-            return self._from_hosts(host)
-        return [host]
+        if is_address(host):
+            return [host] if _is_ipv4(host) else []  # `1.2.3` is no name, and no address in our spelling
+        return self._from_hosts(host) if self._hosts else None
 
     def _from_hosts(self, host: str) -> list[str] | None:
-        if not self._hosts:
-            return None
         name = host
         if name in self._hosts:
-            return [self._hosts[name]]
+            return self._hosts[name]
         while "." in name:
             name = name.partition(".")[2]
             if f"*.{name}" in self._hosts:
-                return [self._hosts[f"*.{name}"]]
-        return [self._hosts["*"]] if "*" in self._hosts else None
+                return self._hosts[f"*.{name}"]
+        return self._hosts.get("*")
 
     async def _ask(self, host: str) -> list[str]:
-        nodes = await self._query(host)
-        addresses = [
-            node.addr[0].decode() if isinstance(node.addr[0], bytes) else node.addr[0] for node in nodes
-        ]
-        ttl = min((node.ttl for node in nodes), default=FAILURE_TTL_S)
+        async with self._turn:
+            addresses, ttl_s = await self._look_up(host)
         if len(self._known) >= CACHE_LIMIT:
             for oldest in list(self._known)[: CACHE_LIMIT // 10]:
                 del self._known[oldest]
-        self._known[host] = (self._clock.now() + min(max(ttl, LEAST_TTL_S), MOST_TTL_S), addresses)
+        self._known.pop(host, None)  # so that it becomes the youngest
+        self._known[host] = (self._clock.now() + min(max(ttl_s, LEAST_TTL_S), MOST_TTL_S), addresses)
         return addresses
 
-    async def _query(self, host: str) -> list[Any]:
+    async def _look_up(self, host: str) -> Answer:
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[list[Any]] = loop.create_future()
+        answer: asyncio.Future[Answer] = loop.create_future()
 
-        def settle(nodes: list[Any]) -> None:
+        def settle(result: Any, error: int | None) -> None:
             if not answer.done():
-                answer.set_result(nodes)
+                answer.set_result(_answer(result, error))
 
         def report(result: Any, error: int | None) -> None:  # in c-ares' thread
             if not loop.is_closed():
-                loop.call_soon_threadsafe(settle, [] if error or result is None else list(result.nodes))
+                loop.call_soon_threadsafe(settle, result, error)
 
-        if self._channel is None:
-            self._channel = pycares.Channel(servers=self._nameservers or None, timeout=3.0, tries=3)
         self._channel.getaddrinfo(host, None, callback=report)
-        return await answer
+        try:
+            async with asyncio.timeout(LOOKUP_LIMIT_S):
+                return await answer
+        except TimeoutError:
+            return [], FAILURE_TTL_S
+
+
+def _answer(result: Any, error: int | None) -> Answer:
+    if error or result is None or not result.nodes:
+        return [], NO_NAME_TTL_S if error in _NO_NAME or not error else FAILURE_TTL_S
+    addresses = [node.addr[0] for node in result.nodes]
+    plain = [each.decode() if isinstance(each, bytes) else each for each in addresses]
+    return list(dict.fromkeys(plain)), float(min(node.ttl for node in result.nodes))
+
+
+def _channel(nameservers: list[str]) -> pycares.Channel:
+    try:
+        return pycares.Channel(servers=nameservers or None, flags=_FLAGS, timeout=_WAIT_S, tries=_TRIES)
+    except (pycares.AresError, ValueError) as error:
+        raise ConfigError(
+            f"fetch.nameservers: {', '.join(nameservers)} cannot be used ({error.args[-1]})",
+            remedy='write each as "address" or "address:port"',
+        ) from None
+
+
+def _is_ipv4(text: str) -> bool:
+    try:
+        ipaddress.IPv4Address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _checked(name: str, address: str) -> str:
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        raise ConfigError(
+            f"fetch.hosts: {name} = {address!r} is not an address", remedy='write it like "192.0.2.1"'
+        ) from None

@@ -7,17 +7,22 @@ Never: decides whether a visit is allowed now: that is `politeness`' and `robots
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from urllib.parse import urlsplit
+import resource
+import socket
+from collections.abc import Mapping, Sequence
 
 from joro.clock import Clock
 from joro.config import Fetch, Identity
 from joro.errors import ConfigError
 from joro.fetch.guard import Guard
-from joro.fetch.http import Client, Limits
+from joro.fetch.http import Client, Exchange, Limits
 from joro.fetch.resolver import Resolver
+from joro.fetch.route import family_of, proxy_resolves, route_of
 from joro.model import Outcome, Page, Visit
-from joro.url import host_of
+from joro.url import host_of, is_address
+
+#: Of a host's addresses so many are tried in one visit.
+ADDRESSES_TRIED = 3
 
 
 def user_agent(identity: Identity, version: str) -> str:
@@ -32,15 +37,18 @@ class Visitor:
     def __init__(self, settings: Fetch, *, user_agent: str, clock: Clock) -> None:
         self._clock = clock
         self._ports = _ports(settings.ports)
+        self._proxy_resolves = proxy_resolves(settings)
+        self._family = family_of(settings.bind_address)
         self._guard = Guard(settings.allow_addresses)
+        route = route_of(settings)
         self._resolver = Resolver(clock, nameservers=settings.nameservers, hosts=settings.hosts)
-        limits = Limits(
-            timeout_s=settings.timeout_s,
-            connect_timeout_s=settings.connect_timeout_s,
-            body_bytes=settings.body_limit_bytes,
-            head_bytes=settings.head_limit_bytes,
+        self._client = Client(
+            user_agent=user_agent,
+            limits=_limits(settings),
+            connections=settings.sockets,
+            route=route,
+            idle=_idle(settings.sockets),
         )
-        self._client = Client(user_agent=user_agent, limits=limits, connections=settings.sockets)
 
     @property
     def open_sockets(self) -> int:
@@ -48,37 +56,78 @@ class Visitor:
         return self._client.open_transfers
 
     async def visit(self, page: Page, fields: Sequence[str] = ()) -> Visit:
-        """Ask for one page and report what happened.
+        """Ask for one page and report what happened; `fields` are further header lines (see `validators`).
 
         A dead server is an observation, just as a 404 is: the schedule learns from both.
         """
-        addresses = await self._resolver.addresses(host_of(page.url))
+        host = host_of(page.url)
+        if self._proxy_resolves and not is_address(host):
+            return await self._ask(page, [""], fields)
+        addresses = await self._resolver.addresses(host)
         if not addresses:
             return Visit(page, self._clock.now(), Outcome.NO_ADDRESS)
-        address = addresses[0]
-        refusal = self._guard.refusal(address)
-        if refusal is not None:
-            return Visit(page, self._clock.now(), Outcome.FORBIDDEN_ADDRESS, address=address, detail=refusal)
-        start = self._clock.now()
-        exchange = await self._client.get(page.url, address=address, port=self._port(page.url), fields=fields)
-        outcome = exchange.outcome
-        if outcome is None:
-            assert exchange.response is not None
-            outcome = outcome_of(exchange.response.status, exchange.response.headers)
-        elapsed = self._clock.now() - start
-        return Visit(
-            page, start, outcome, exchange.request, exchange.response, address, elapsed, exchange.detail
-        )
+        allowed = [each for each in addresses if self._guard.refusal(each) is None]
+        if not allowed:
+            refusal = self._guard.refusal(addresses[0]) or ""
+            now = self._clock.now()
+            return Visit(page, now, Outcome.FORBIDDEN_ADDRESS, address=addresses[0], detail=refusal)
+        visit = await self._ask(page, self._reachable(allowed)[:ADDRESSES_TRIED], fields)
+        if visit.address != addresses[0] and visit.response is not None:
+            self._resolver.prefer(host, visit.address)
+        return visit
 
     async def close(self) -> None:
         """End what is under way."""
         await self._client.close()
         self._resolver.close()
 
+    def _reachable(self, addresses: list[str]) -> list[str]:
+        """From an address of ours only those of its own kind can be reached; without one, all."""
+        if self._family is None:
+            return addresses
+        ours = [each for each in addresses if (":" in each) == (self._family == socket.AF_INET6)]
+        return ours or addresses[:1]
+
+    async def _ask(self, page: Page, addresses: list[str], fields: Sequence[str]) -> Visit:
+        """Ask at the first address where someone is."""
+        port = self._port(page.url)
+        for address in addresses:
+            start = self._clock.now()
+            exchange = await self._client.get(page.url, address=address, port=port, fields=fields)
+            if exchange.connected:
+                break
+        return self._report(page, start, exchange, address)
+
+    def _report(self, page: Page, start: float, exchange: Exchange, address: str) -> Visit:
+        response = exchange.response
+        outcome = exchange.outcome
+        if outcome is None:
+            assert response is not None
+            outcome = outcome_of(response.status, response.headers)
+        return Visit(
+            page,
+            start,
+            outcome,
+            exchange.request,
+            response,
+            address,
+            self._clock.now() - start,
+            exchange.detail,
+            exchange.kept_alive,
+            exchange.certificate,
+        )
+
     def _port(self, url: str) -> int:
-        parts = urlsplit(url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
+        port = _port_of(url)
         return self._ports.get(port, port)
+
+
+def _port_of(url: str) -> int:
+    authority = url[: url.index("/", 8)]
+    _, _, port = authority.rpartition(":")
+    if port.isdigit():
+        return int(port)
+    return 443 if url.startswith("https:") else 80
 
 
 def _ports(wanted: dict[str, int]) -> dict[int, int]:
@@ -88,6 +137,38 @@ def _ports(wanted: dict[str, int]) -> dict[int, int]:
                 f'fetch.ports: "{key}" = {port} are not two port numbers', remedy='write it like "80" = 8080'
             )
     return {int(key): port for key, port in wanted.items()}
+
+
+def _limits(settings: Fetch) -> Limits:
+    return Limits(
+        timeout_s=settings.timeout_s,
+        connect_timeout_s=settings.connect_timeout_s,
+        body_bytes=settings.body_limit_bytes,
+        head_bytes=settings.head_limit_bytes,
+        stall_s=settings.stall_s,
+        stall_bytes_per_s=settings.stall_bytes_per_s,
+        memory_bytes=settings.memory_limit_bytes,
+    )
+
+
+def _idle(sockets: int) -> int:
+    """Connections to keep open between visits: three for each in use, if we may have so many files."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(0, min(3 * sockets, files // 2 - sockets))
+
+
+#: A longer validator is more trouble than a second download.
+_VALIDATOR_LIMIT_CHARS = 1_000
+
+
+def validators(headers: Mapping[str, str]) -> list[str]:
+    """Header lines that ask for a page only if it has changed since the response with these headers."""
+    lines = []
+    for ours, theirs in (("If-None-Match", "etag"), ("If-Modified-Since", "last-modified")):
+        value = headers.get(theirs, "")
+        if value and value.isascii() and value.isprintable() and len(value) <= _VALIDATOR_LIMIT_CHARS:
+            lines.append(f"{ours}: {value}")
+    return lines
 
 
 def outcome_of(status: int, headers: dict[str, str]) -> Outcome:

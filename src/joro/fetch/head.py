@@ -1,0 +1,74 @@
+"""What does a response say before its body?
+
+In:    header lines as they came in.
+Out:   the head of the final response, its status and fields.
+Never: complains: what is no HTTP has no status.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+_STATUS = re.compile(rb"HTTP/[0-9.]{1,3}[ \t]+([1-9][0-9]{2})(?=[ \t\r\n])")
+_FOLD = re.compile(r"\r?\n[ \t]+(?=[^\s])")
+
+
+def final_head(lines: Sequence[bytes]) -> bytes:
+    """The final response's head with its empty line; b"" while that has not come.
+
+    1xx answers before it and trailers after it do not belong.
+    """
+    head = b"".join(lines)
+    if head.endswith(b"\r\n\r\n") and head.count(b"\r\n\r\n") == 1:
+        return head
+    return _last_of(lines)
+
+
+def _last_of(lines: Sequence[bytes]) -> bytes:
+    start = 0
+    for number, line in enumerate(lines):
+        if line[:5] == b"HTTP/":
+            start = number
+    for number in range(start, len(lines)):
+        if not lines[number].strip():
+            return b"".join(lines[start : number + 1])
+    return b""
+
+
+def status_of(head: bytes) -> int | None:
+    """The status code; None where there is none."""
+    found = _STATUS.match(head)
+    return int(found[1]) if found else None
+
+
+def fields_of(head: bytes) -> dict[str, str]:
+    """Lower-case names; repeated ones joined by ", ", folded lines unfolded, what is no field left out."""
+    text = head.decode("latin-1")
+    if "\n " in text or "\n\t" in text:
+        text = _FOLD.sub(" ", text)
+    lines = [line.partition(":") for line in text.split("\n")[1:-2]]
+    fields = {name.strip().lower(): value.strip() for name, colon, value in lines if colon}
+    if len(fields) < len(lines):
+        fields = _joined(lines)
+    return fields
+
+
+def stays_open(head: bytes, status: int, fields: Mapping[str, str]) -> bool:
+    """Does the server leave the connection open after this response? RFC 9112, 9.3."""
+    if head[5:7] != b"1.":
+        return True  # HTTP/2 and later
+    wishes = fields.get("connection", "").lower()
+    if "close" in wishes or (head[7:8] == b"0" and "keep-alive" not in wishes):
+        return False
+    ends_by_itself = "content-length" in fields or "transfer-encoding" in fields
+    return ends_by_itself or status in (204, 304)
+
+
+def _joined(lines: Sequence[tuple[str, str, str]]) -> dict[str, str]:
+    """Some name came twice, or some line is no field."""
+    values: dict[str, list[str]] = {}
+    for name, colon, value in lines:
+        if colon and name.strip():
+            values.setdefault(name.strip().lower(), []).append(value.strip())
+    return {name: ", ".join(several) for name, several in values.items()}

@@ -1,0 +1,113 @@
+"""Which way do requests leave this machine?
+
+In:    the settings about proxies, our own address, HTTP versions and TLS.
+Out:   what libcurl has to know about them; operators' mistakes raise before the first request.
+Never: opens a connection.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pycurl
+
+from joro.config import Fetch
+from joro.errors import ConfigError
+
+#: Proxies that are told an address, and those that are told a name and look it up themselves.
+_PINNED_PROXIES = ("socks5",)
+_RESOLVING_PROXIES = ("http", "https", "socks5h")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How requests leave this machine."""
+
+    proxy: str = ""  # http://, https://, socks5:// or socks5h://host:port
+    bind_address: str = ""  # an address or interface of ours
+    http2: bool = True
+    verify_tls: bool = False
+    ca_file: str = ""
+    keep_alive_s: float = 60.0  # a connection idle for longer is closed
+
+    def options(self) -> Iterator[tuple[int, Any]]:
+        """What libcurl has to know."""
+        yield pycurl.PROXY, self.proxy  # "" also keeps the environment's away
+        yield pycurl.NOPROXY, ""
+        yield pycurl.MAXAGE_CONN, max(1, round(self.keep_alive_s))
+        version = pycurl.CURL_HTTP_VERSION_2TLS if self.http2 else pycurl.CURL_HTTP_VERSION_1_1
+        yield pycurl.HTTP_VERSION, version
+        yield pycurl.OPT_CERTINFO, 1
+        yield pycurl.SSL_VERIFYPEER, int(self.verify_tls)
+        yield pycurl.SSL_VERIFYHOST, 2 if self.verify_tls else 0
+        if not self.verify_tls:
+            # What is not trusted need not be strong: old servers are part of the web, too.
+            yield pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_0
+            yield pycurl.SSL_CIPHER_LIST, "ALL:@SECLEVEL=0"
+        if self.ca_file:
+            yield pycurl.CAINFO, self.ca_file
+        if self.bind_address:
+            yield pycurl.INTERFACE, self.bind_address
+
+
+def route_of(settings: Fetch) -> Route:
+    """The operator's wishes, checked."""
+    if settings.ca_file and not Path(settings.ca_file).is_file():
+        raise ConfigError(
+            f"fetch.ca_file: there is no file {settings.ca_file}", remedy="give a file of PEM certificates"
+        )
+    return Route(
+        proxy=settings.proxy,
+        bind_address=settings.bind_address,
+        http2=settings.http2,
+        verify_tls=settings.verify_tls,
+        ca_file=settings.ca_file,
+        keep_alive_s=settings.keep_alive_s,
+    )
+
+
+def proxy_resolves(settings: Fetch) -> bool:
+    """Whether names are looked up by the proxy, where our guard cannot see the address."""
+    if not settings.proxy:
+        return False
+    known = (*_PINNED_PROXIES, *_RESOLVING_PROXIES)
+    parts = urlsplit(settings.proxy)
+    if parts.scheme not in known or not parts.hostname:
+        raise ConfigError(
+            f"fetch.proxy = {settings.proxy!r} is not a proxy we know",
+            remedy=f"write one of {', '.join(f'{each}://host:port' for each in known)}",
+        )
+    if parts.scheme in _RESOLVING_PROXIES and not settings.proxy_resolves:
+        raise ConfigError(
+            f"fetch.proxy: an {parts.scheme} proxy looks names up, so private addresses are not refused",
+            remedy="let the proxy refuse them and set fetch.proxy_resolves = true, or use socks5://",
+        )
+    return parts.scheme in _RESOLVING_PROXIES
+
+
+def family_of(bind_address: str) -> socket.AddressFamily | None:
+    """The kind of addresses that can be reached from ours; None: no matter which."""
+    if not bind_address:
+        return None
+    try:
+        family = socket.AF_INET6 if ipaddress.ip_address(bind_address).version == 6 else socket.AF_INET
+    except ValueError:
+        family = None
+    try:
+        if family is None:
+            socket.if_nametoindex(bind_address)
+        else:
+            with socket.socket(family, socket.SOCK_DGRAM) as probe:
+                probe.bind((bind_address, 0))
+    except OSError as error:
+        raise ConfigError(
+            f"fetch.bind_address: {bind_address} is none of this machine's ({error.strerror or error})",
+            remedy="give one of its addresses or interfaces (`ip address` lists them)",
+        ) from None
+    return family
