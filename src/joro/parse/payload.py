@@ -11,8 +11,8 @@ announced and is not there, stays on and is named: many servers announce what th
 from __future__ import annotations
 
 import functools
-import importlib
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +21,11 @@ import brotli
 from isal import isal_zlib
 
 from joro.model import Response
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 #: Payloads are cut here: as long as the longest body (`fetch.body_limit_bytes`), and 800 pages of 20 KB.
 LIMIT_BYTES = 16_000_000
@@ -33,11 +38,13 @@ _CODINGS = 4
 #: A broken stream is read again in pieces this small, so that little is lost before the break.
 _PIECE_BYTES = 64
 
-_BROKEN: tuple[type[Exception], ...] = (isal_zlib.error, brotli.error)  # type: ignore[assignment]  # its stub
+#: EOFError: zstd's word for what follows the end of its frame.
+_BROKEN: tuple[type[Exception], ...] = (isal_zlib.error, brotli.error, zstd.ZstdError, EOFError)  # type: ignore[assignment]  # isal's stub
 
 _FRAME = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW, _ZLIB_WINDOW, _RAW_WINDOW = 31, 15, -15
+_ZSTD_WINDOW_LOG = 23  # RFC 9659: no more may be asked of a decoder in HTTP
 
 #: Takes bytes and the room that is left, gives at most that many bytes.
 Step = Callable[[bytes, int], bytes]
@@ -97,7 +104,7 @@ def _decoder(coding: str) -> Decoder | None:
         return _inflate
     if coding == "br":
         return _brotli
-    return _zstd_decoder() if coding == "zstd" else None
+    return _zstd if coding == "zstd" else None
 
 
 def _gunzip(body: bytes, limit: int) -> bytes | None:
@@ -175,41 +182,29 @@ def _pieces(body: bytes) -> Iterator[bytes]:
         yield body[position : position + 1]
 
 
-@functools.cache
-def _zstd_decoder() -> Decoder | None:
-    """Python's own from 3.14 on, else the `zstandard` package if someone installed it."""
-    for name, decode in (("compression.zstd", _python_zstd), ("zstandard", _packaged_zstd)):
-        try:
-            library = importlib.import_module(name)
-        except ImportError:
-            continue
-        return functools.partial(_unzstd, library, decode)
-    return None
-
-
-def _unzstd(
-    library: Any, decode: Callable[[Any, bytes, int], bytes], body: bytes, limit: int
-) -> bytes | None:
+def _zstd(body: bytes, limit: int) -> bytes | None:
     try:
-        return decode(library, body, limit)
-    except library.ZstdError:
-        return None
+        return _zstd_frames(body, limit)
+    except _BROKEN:
+        return _salvage(_zstd_decoder().decompress, body, limit)
 
 
-#: RFC 9659: no more may be asked of a decoder in HTTP.
-_ZSTD_WINDOW_LOG = 23
+def _zstd_frames(body: bytes, limit: int) -> bytes | None:
+    """Frames may follow one another, as gzip members do."""
+    whole = b""
+    for _ in range(_MEMBERS):
+        decoder = _zstd_decoder()
+        whole += decoder.decompress(body, limit - len(whole))
+        body = decoder.unused_data
+        if not decoder.eof:
+            return whole or None
+        if len(whole) >= limit or not body:
+            break
+    return whole
 
 
-def _python_zstd(library: Any, body: bytes, limit: int) -> bytes:
-    options = {library.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
-    content: bytes = library.ZstdDecompressor(options=options).decompress(body, limit)
-    return content
-
-
-def _packaged_zstd(library: Any, body: bytes, limit: int) -> bytes:
-    decompressor = library.ZstdDecompressor(max_window_size=1 << _ZSTD_WINDOW_LOG)
-    content: bytes = decompressor.stream_reader(body).read(limit)
-    return content
+def _zstd_decoder() -> zstd.ZstdDecompressor:
+    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG})
 
 
 def mime_of(headers: Mapping[str, str]) -> str:
