@@ -62,17 +62,17 @@ class Curl:
 
     async def get(self, url: str, port: int, options: Sequence[tuple[int, Any]] = ()) -> Got:
         """GET through the breaker from 127.0.0.1:`port`; libcurl blocks, so in a thread."""
-        return await asyncio.to_thread(self.fetch, url, port, options)
+        return await asyncio.to_thread(self.fetch, url, f"127.0.0.1:{port}", options)
 
-    def fetch(self, url: str, port: int, options: Sequence[tuple[int, Any]] = ()) -> Got:
-        """The same in this thread."""
+    def fetch(self, url: str, place: str, options: Sequence[tuple[int, Any]] = ()) -> Got:
+        """The same from any address:port, in this thread."""
         got, curl = Got(), self.curl
         heads: list[bytes] = []
         body: list[bytes] = []
         for option, value in (
             (pycurl.URL, url),
             (pycurl.PROXY, f"http://127.0.0.1:{self.proxy}"),
-            (pycurl.PROXYHEADER, [f"{CONNECT_FIELD}: 127.0.0.1:{port}"]),
+            (pycurl.PROXYHEADER, [f"{CONNECT_FIELD}: {place}"]),
             (pycurl.HEADEROPT, pycurl.HEADER_SEPARATE),
             (pycurl.HTTPHEADER, ["User-Agent: joro/test", "Accept: */*"]),
             (pycurl.HTTP_TRANSFER_DECODING, 0),
