@@ -1,0 +1,265 @@
+"""Is there an end to this?
+
+In:    every new link before it is registered, and again before it is visited; every page after its first
+       visit.
+Out:   the links worth registering, each in its proper spelling; a verdict in words on any URL.
+Never: knows names of calendars, shops or session parameters; judges a page it has not seen pages like;
+       forgets a verdict over a restart, if its states are saved.
+
+Every kind of URL (`patterns.kinds`) has an account: of its last pages, how many said something new
+(`novelty`), or led to new pages of a kind that does? The share is estimated with the wider kind's share as
+a prior, so a new kind in a barren section starts poor and one on a rich server starts rich. A kind whose
+share falls under LEAST is closed: no more of its URLs are registered or visited. A kind not seen before is
+tried a few times, whatever its section is like, as long as the section's attempts with new kinds do
+not all fail. A closed kind gets another try when the links refused number 64, 128, 256 …
+
+So an archive of a million different articles is collected whole, and a calendar that has nothing more to
+say costs some tens of visits, whatever its URLs look like.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator
+from typing import Protocol
+
+import msgspec
+
+from joro.discover.aliases import Aliases
+from joro.discover.novelty import Memory
+from joro.discover.patterns import kinds
+from joro.url import server_of
+
+#: A server is watched from this visit on: most servers are small, and cost nothing here.
+WATCHED_FROM = 30
+#: A kind with a smaller share of pages worth their visit is closed.
+LEAST = 0.2
+#: The wider kind's share counts as much as this many pages.
+PRIOR_PAGES = 3
+#: Later pages count, not those of long ago: a kind is judged by about its last 32, a server by its last 256.
+LAST_PAGES, LAST_PAGES_SERVER = 32, 256
+#: A new kind is tried so often, and of so many barren new kinds in a row.
+TRIES, CHANCES = 3, 12
+#: Another try after so many refusals, and each time after twice as many.
+FIRST_PROBE = 64
+#: Accounts of one server; the least used gives way.
+ACCOUNT_LIMIT = 96
+#: Text under which a page says nothing that could be compared.
+SAYS_BYTES = 160
+#: Servers in memory; a state takes some 10 KB.
+KEPT = 4_096
+#: A state is saved after so many visits.
+SAVED_EVERY = 32
+
+SERVER = "*"
+
+
+class Text(Protocol):
+    """What a page says, as `parse.likeness` describes it."""
+
+    @property
+    def sketch(self) -> int: ...  # noqa: D102
+    @property
+    def length(self) -> int: ...  # noqa: D102
+    @property
+    def pieces(self) -> Collection[bytes]: ...  # noqa: D102
+
+
+class Account(msgspec.Struct, array_like=True):
+    """What came of the pages of one kind."""
+
+    visits: int = 0
+    tries: int = TRIES
+    chances: int = CHANCES  # new narrower kinds that may still be tried
+    refused: int = 0
+    proven: bool = False
+    pages: float = 0.0  # the last ones, older ones fading
+    worth: float = 0.0  # of these
+
+    def share(self, prior: float) -> float:
+        """The estimated share of pages worth their visit."""
+        return (self.worth + PRIOR_PAGES * prior) / (self.pages + PRIOR_PAGES)
+
+    def enter(self, novelty: float, last_pages: int) -> None:
+        """Book a page."""
+        fade = 1.0 - 1.0 / last_pages
+        self.visits += 1
+        self.pages = self.pages * fade + 1.0
+        self.worth = self.worth * fade + novelty
+
+
+class State(msgspec.Struct, array_like=True):
+    """All that is known about the traps of one server."""
+
+    accounts: dict[str, Account] = msgspec.field(default_factory=dict)
+    memory: Memory = msgspec.field(default_factory=Memory)
+    aliases: Aliases = msgspec.field(default_factory=Aliases)
+    doubles: int = 0  # pages known under an alias, which may be visited once more without blame
+    unsaved: int = 0
+
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(State).decode
+
+
+class Traps:
+    """The guard of one process; `load` finds a server's saved state."""
+
+    def __init__(self, load: Callable[[str], bytes | None] = lambda server: None) -> None:
+        self._load = load
+        self._states: OrderedDict[str, State | None] = OrderedDict()
+        self._leaving: dict[str, bytes] = {}
+
+    def admit(self, urls: list[str], source: str = "") -> list[str]:
+        """Those of a page's links, none known yet, that are worth registering, in their proper spelling."""
+        admitted = []
+        for url in urls:
+            state = self._state(server_of(url))
+            if state is None:
+                admitted.append(url)
+                continue
+            url = state.aliases.proper(url)
+            chain = kinds(url)
+            if _reason(state, chain) is None or _probe(state, chain):
+                admitted.append(url)
+        if source:
+            self._reward(source, admitted)
+        return admitted
+
+    def observe(self, url: str, text: Text, visit: int) -> float | None:
+        """A page was visited for the first time, as the server's `visit`-th; its novelty, if it is watched."""
+        server = server_of(url)
+        state = self._state(server)
+        if state is None:
+            if visit < WATCHED_FROM:
+                return None
+            state = self._states[server] = State()
+        novelty = state.memory.novelty(url, text.pieces)
+        if text.length >= SAYS_BYTES:
+            for slot in state.aliases.learn(url, text.sketch, new=novelty >= 0.5):
+                _start_again(state, state.aliases.evidence[slot].pages)
+        if novelty < 0.5 and state.doubles > 0:
+            state.doubles -= 1
+        else:
+            _book(state, kinds(url), novelty)
+        state.unsaved += 1
+        return novelty
+
+    def verdict(self, url: str) -> str | None:
+        """Why the URL should not be visited, in words; None when it may."""
+        state = self._state(server_of(url))
+        if state is None:
+            return None
+        proper = state.aliases.proper(url)
+        if proper != url:
+            return f"a part of the URL makes no difference here; the same page is {proper}"
+        return _reason(state, kinds(url))
+
+    def unsaved(self, *, all_states: bool = False) -> Iterator[tuple[str, bytes]]:
+        """(server, state) of servers about which enough is new, or about which anything is."""
+        yield from self._leaving.items()
+        self._leaving.clear()
+        least = 1 if all_states else SAVED_EVERY
+        for server, state in self._states.items():
+            if state is not None and state.unsaved >= least:
+                state.unsaved = 0
+                yield server, _pack(state)
+
+    def _state(self, server: str) -> State | None:
+        if server in self._states:
+            self._states.move_to_end(server)
+            return self._states[server]
+        saved = self._leaving.pop(server, None) or self._load(server)
+        state = self._states[server] = _unpack(saved) if saved else None
+        if len(self._states) > KEPT:
+            oldest, leaving = self._states.popitem(last=False)
+            if leaving is not None and leaving.unsaved:
+                self._leaving[oldest] = _pack(leaving)
+        return state
+
+    def _reward(self, source: str, admitted: list[str]) -> None:
+        """A page that says nothing is worth its visit all the same if it leads to pages that do."""
+        server = server_of(source)
+        state = self._states.get(server)
+        if state is None:
+            return
+        own = kinds(source)
+        for url in admitted:
+            if url.startswith(server + "/") and _is_rich(state, kinds(url), own[-1]):
+                for kind in own:
+                    account = state.accounts.get(kind)
+                    if account is not None:
+                        account.worth = min(account.pages, account.worth + 0.5)
+                return
+
+
+def _is_rich(state: State, chain: tuple[str, ...], other_than: str) -> bool:
+    account = state.accounts.get(chain[-1])
+    return account is not None and chain[-1] != other_than and account.worth >= 2 and account.share(0) >= 0.5
+
+
+def _reason(state: State, chain: tuple[str, ...]) -> str | None:
+    """Why no more URLs of this kind are wanted."""
+    parent = state.accounts.get(SERVER)
+    if parent is None:
+        return None
+    share = parent.share(1.0)
+    for kind in chain:
+        account = state.accounts.get(kind)
+        if account is None:
+            if parent.chances > 0:
+                return None
+            return f"the last {CHANCES} kinds of URL like {kind} brought nothing new"
+        share = account.share(share)
+        parent = account
+    if parent.visits < parent.tries or share >= LEAST:
+        return None
+    return (
+        f"of the last {round(parent.pages)} pages like {chain[-1]} "
+        f"{round(100 * parent.worth / max(1.0, parent.pages))} % brought something new"
+    )
+
+
+def _probe(state: State, chain: tuple[str, ...]) -> bool:
+    """Count a refusal; now and then it is lifted."""
+    for kind in reversed((SERVER, *chain)):
+        account = state.accounts.get(kind)
+        if account is None:
+            continue
+        account.refused += 1
+        if account.refused < FIRST_PROBE or account.refused & account.refused - 1:
+            return False
+        if kind == chain[-1]:
+            account.tries = account.visits + 1
+        else:
+            account.chances = max(account.chances, 1)
+        return True
+    return False
+
+
+def _book(state: State, chain: tuple[str, ...], novelty: float) -> None:
+    accounts = state.accounts
+    parent: Account | None = None
+    for kind in (SERVER, *chain):
+        account = accounts.get(kind)
+        if account is None:
+            account = accounts[kind] = Account()
+            if parent is not None:
+                parent.chances -= 1
+        account.enter(novelty, LAST_PAGES_SERVER if kind == SERVER else LAST_PAGES)
+        if novelty >= 0.5 and not account.proven:
+            account.proven = True
+            if parent is not None:
+                parent.chances = min(CHANCES, parent.chances + 1)
+        parent = account
+    if len(accounts) > ACCOUNT_LIMIT:
+        del accounts[min(list(accounts)[1:-4], key=lambda kind: accounts[kind].visits)]
+
+
+def _start_again(state: State, doubles: int) -> None:
+    """Aliases are found out: what they did to the accounts is undone."""
+    state.doubles += doubles
+    for account in state.accounts.values():
+        account.pages = account.worth = 0.0
+        account.tries = account.visits + TRIES
+        account.chances = CHANCES
