@@ -212,6 +212,7 @@ def test_an_address_never_waits_longer_than_a_server() -> None:
     manners = Manners(Politeness(rules=(rule,)))
     assert manners.address_interval_s(SERVER) == 10
     assert manners.address_interval_s("http://mine.test") == 0.5
+    assert manners.address_interval_s(SERVER, in_run=True) == 0
 
 
 def test_a_rule_for_one_server_changes_nothing_for_another() -> None:

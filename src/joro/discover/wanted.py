@@ -3,7 +3,7 @@
 In:    a page's URL, how far it is from a seed, its language and text.
 Out:   why it is not kept ("" = it is), and whether its links are followed.
 Never: sees the page itself; what a page asks of robots is in its directives.
-Paper: S3 2 (footnote): all pages of .jp, elsewhere only Japanese ones; S4 4.2: a simple filter for unwanted pages.
+Paper: S3 2 (footnote): all pages of .jp, elsewhere only Japanese ones; S4 4.2: a filter for unwanted pages.
 """
 
 from __future__ import annotations

@@ -92,10 +92,13 @@ class Manners:
         window = self._windows.get(self.of(server).window)
         return moment if window is None or moment > _FAR_AWAY else window.next_open(moment)
 
-    def address_interval_s(self, server: str) -> float:
-        """Seconds from the end of a visit to the next one at the same IP address, to whatever server."""
+    def address_interval_s(self, server: str, *, in_run: bool = False) -> float:
+        """Seconds from the end of a visit to the next one at the same IP address, to whatever server.
+
+        A run (`record.run` > 0) goes on at once: its pause comes at its end.
+        """
         settings = self.of(server)
-        return min(settings.address_interval_s, settings.interval_s)
+        return 0.0 if in_run else min(settings.address_interval_s, settings.interval_s)
 
     def _punishment_s(
         self, settings: Politeness, record: ServerRecord, visit: Visit, interval: float
