@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
 import struct
@@ -210,6 +211,32 @@ def test_what_cannot_be_passed_on_is_said_so(head: bytes, status: bytes) -> None
             return await say(proxy.port, head)
 
     assert run(story()).startswith(b"HTTP/1.1 " + status)
+
+
+def test_a_request_that_is_too_long_never_reaches_the_server() -> None:
+    async def story() -> int:
+        async with scripted(HELLO) as web, breaker() as proxy:
+            await say(proxy.port, request("http://a.example/", web.port, "X: " + "y" * 70_000))
+            return web.connections
+
+    assert run(story()) == 0
+
+
+def test_a_client_that_never_reads_is_not_read_for_ever() -> None:
+    async def story() -> int:
+        async with breaker(per_server_per_minute=1) as proxy:
+            _, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+            sent, piece = 0, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 1_000
+            with contextlib.suppress(TimeoutError):
+                while sent < 50_000_000:
+                    writer.write(piece)
+                    async with asyncio.timeout(0.5):
+                        await writer.drain()
+                    sent += len(piece)
+            writer.transport.abort()
+            return sent
+
+    assert run(story()) < 50_000_000
 
 
 def test_a_forbidden_network_is_never_reached() -> None:

@@ -73,12 +73,12 @@ class Exchange:
             self._front.turn_away(self._wish, failure(error))
             return
         self._send(back)
-        if self._front.is_gone:
-            back.abort()
 
     def _send(self, back: Back) -> None:
         self._back = back
         back.owner = self
+        if self._front.is_gone:
+            return back.abort()
         if self._ahead:
             self._front.go_on()
         back.write(self._wish.head + self._ahead)

@@ -61,6 +61,7 @@ class Front(asyncio.Protocol):
         self._talk: Exchange | Tunnel | None = None
         self._busy = False  # with a talk, or looking up a name
         self._serving = False
+        self._choked = False
 
     @property
     def is_idle(self) -> bool:
@@ -95,12 +96,14 @@ class Front(asyncio.Protocol):
         if self._talk is not None:
             self._talk.hold(client=False)
         else:
-            self.hold()  # it asks faster than it reads our answers
+            self._choked = True  # it asks faster than it reads our answers
+            self.hold()
 
     def resume_writing(self) -> None:
         if self._talk is not None:
             self._talk.go_on(client=False)
-        else:
+        if self._choked:
+            self._choked = False
             self.go_on()
 
     def write(self, piece: bytes) -> None:
@@ -139,7 +142,8 @@ class Front(asyncio.Protocol):
         if not keep or self.hub.gone is not None:
             self._transport.close()
             return
-        self.go_on()
+        if not self._choked:
+            self.go_on()
         if self._buffer and not self._serving:
             self._serve()
 
@@ -155,6 +159,7 @@ class Front(asyncio.Protocol):
             end = self._buffer.find(b"\r\n\r\n")
             if (end if end >= 0 else len(self._buffer)) > HEAD_LIMIT_BYTES:
                 self._reject(431, "malformed; the head is too long")
+                break
             if end < 0:
                 break
             head, self._buffer = self._buffer[: end + 4], self._buffer[end + 4 :]

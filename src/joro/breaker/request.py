@@ -64,7 +64,7 @@ class Wish:
 def own_target(head: bytes) -> str | None:
     """The path, when the request is for the breaker itself."""
     words = head.split(b"\r\n", 1)[0].split(b" ")
-    is_own = len(words) == 3 and words[0] in (b"GET", b"HEAD") and words[1][:1] == b"/"
+    is_own = len(words) == 3 and words[0] == b"GET" and words[1][:1] == b"/"
     return words[1].decode("latin-1") if is_own else None
 
 
