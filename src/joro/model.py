@@ -29,6 +29,7 @@ class Outcome(enum.Enum):
     UNREACHABLE = "unreachable"  # refused, reset, cut off before the headers were complete
     NO_ADDRESS = "no address"  # the name does not resolve
     FORBIDDEN_ADDRESS = "forbidden address"  # the name resolves to where we must not go
+    UNWANTED = "unwanted"  # answered, but a rule of the operator keeps it out of the archive
     DISALLOWED = "disallowed"  # robots.txt says no; nothing was sent
 
 

@@ -26,7 +26,7 @@ def visited(page: Page, outcome: Outcome = Outcome.OK) -> Visit:
 
 def add(frontier: Frontier, links: list[str], hops: int = 0, quota: int = MANY) -> list[str]:
     frontier.add(links, hops)
-    return frontier.settle(per_server=quota)
+    return frontier.settle(lambda _: quota)
 
 
 def reopened(frontier: Frontier, directory: Path) -> Frontier:
@@ -222,7 +222,7 @@ def test_servers_beyond_the_limit_sleep_on_disk_and_all_get_their_turn(
 def test_a_page_remembers_where_it_was_found(tmp_path: Path) -> None:
     frontier = Frontier(tmp_path)
     frontier.add([f"{SERVER}/b"], 1, cgi_hops=2, found_on=f"{SERVER}/a")
-    frontier.settle(per_server=MANY)
+    frontier.settle(lambda _: MANY)
     page = frontier.take(SERVER)
     assert page == Page(f"{SERVER}/b", 1, SERVER, 2)
     frontier.done(visited(page))

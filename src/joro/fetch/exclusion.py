@@ -12,6 +12,7 @@ Paper: S3, exclusion management inside the unit; S2 table 1, re-read every 6 hou
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from joro.clock import Clock
@@ -41,9 +42,11 @@ class Errand:
 class Exclusions:
     """robots.txt rules per server, remembered over restarts."""
 
-    def __init__(self, frontier: Frontier, settings: Politeness, *, agent: str, clock: Clock) -> None:
+    def __init__(
+        self, frontier: Frontier, settings_of: Callable[[str], Politeness], *, agent: str, clock: Clock
+    ) -> None:
         self._frontier = frontier
-        self._settings = settings
+        self._settings_of = settings_of
         self._agent = agent
         self._clock = clock
         self._known: dict[str, tuple[RobotsRecord, Robots]] = {}
@@ -52,10 +55,11 @@ class Exclusions:
 
     def rules(self, server: str) -> Robots | None:
         """The server's rules, or None while its robots.txt has to be read (again) first."""
-        if not self._settings.robots_txt:
+        settings = self._settings_of(server)
+        if not settings.robots_txt:
             return robotstxt.ALLOW_ALL
         known = self._known.get(server) or self._recall(server)
-        if known is None or known[0].time < self._clock.now() - self._settings.robots_age_s:
+        if known is None or known[0].time < self._clock.now() - settings.robots_age_s:
             return None
         return known[1]
 

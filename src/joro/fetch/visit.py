@@ -10,10 +10,12 @@ from __future__ import annotations
 import resource
 import socket
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from joro.clock import Clock
 from joro.config import Fetch, Identity
 from joro.errors import ConfigError
+from joro.fetch.address import AddressLimits
 from joro.fetch.guard import Guard
 from joro.fetch.http import Client, Exchange, Limits
 from joro.fetch.resolver import Resolver
@@ -31,11 +33,21 @@ def user_agent(identity: Identity, version: str) -> str:
     return f"{identity.name}/{version}{contact}"
 
 
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Nothing was asked: too many are at the server's address; come again at that moment."""
+
+    at: float
+
+
 class Visitor:
     """Resolve, check the address, ask, judge."""
 
-    def __init__(self, settings: Fetch, *, user_agent: str, clock: Clock) -> None:
+    def __init__(
+        self, settings: Fetch, *, user_agent: str, clock: Clock, limits: AddressLimits | None = None
+    ) -> None:
         self._clock = clock
+        self._limits = limits
         self._ports = _ports(settings.ports)
         self._proxy_resolves = proxy_resolves(settings)
         self._family = family_of(settings.bind_address)
@@ -55,10 +67,11 @@ class Visitor:
         """Requests under way."""
         return self._client.open_transfers
 
-    async def visit(self, page: Page, fields: Sequence[str] = ()) -> Visit:
+    async def visit(self, page: Page, fields: Sequence[str] = (), *, pause_s: float = 0.0) -> Visit | Later:
         """Ask for one page and report what happened; `fields` are further header lines (see `validators`).
 
-        A dead server is an observation, just as a 404 is: the schedule learns from both.
+        A dead server is an observation, just as a 404 is: the schedule learns from both. `pause_s` is how
+        long its address must have been left alone before.
         """
         host = host_of(page.url)
         if self._proxy_resolves and not is_address(host):
@@ -71,13 +84,22 @@ class Visitor:
             refusal = self._guard.refusal(addresses[0]) or ""
             now = self._clock.now()
             return Visit(page, now, Outcome.FORBIDDEN_ADDRESS, address=addresses[0], detail=refusal)
-        visit = await self._ask(page, self._reachable(allowed)[:ADDRESSES_TRIED], fields)
+        held = self._limits.try_hold(allowed[0], self._clock.now(), pause_s) if self._limits else None
+        if held is None and self._limits is not None:
+            return Later(self._limits.free_at(allowed[0], self._clock.now(), pause_s))
+        try:
+            visit = await self._ask(page, self._reachable(allowed)[:ADDRESSES_TRIED], fields)
+        finally:
+            if held is not None:
+                held.release(self._clock.now())
         if visit.address != addresses[0] and visit.response is not None:
             self._resolver.prefer(host, visit.address)
         return visit
 
     async def close(self) -> None:
         """End what is under way."""
+        if self._limits is not None:
+            self._limits.close()
         await self._client.close()
         self._resolver.close()
 

@@ -84,6 +84,13 @@ def outline_of(url: str, response: Response, agent: str = "joro") -> Outline:
     return outline(content.content, url, headers.get("content-type", ""), x_robots, agent)
 
 
+def document_of(url: str, response: Response, agent: str = "joro") -> Document:
+    """The document of a response."""
+    headers = response.headers
+    content_type, x_robots = headers.get("content-type", ""), headers.get("x-robots-tag", "")
+    return document(unwrap(response).content, url, content_type, x_robots, agent)
+
+
 def document(
     payload: bytes, url: str, content_type: str, x_robots: str = "", agent: str = "joro"
 ) -> Document:

@@ -30,7 +30,7 @@ A MARK is the fingerprint of a URL.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -161,8 +161,8 @@ class Frontier:
         self._recent.add(url)
         return True
 
-    def settle(self, *, per_server: int) -> list[str]:
-        """Let those links wait that are new; the servers that had no page waiting before."""
+    def settle(self, quota: Callable[[str], int]) -> list[str]:
+        """Let those links wait that are new, up to a quota per server; the servers that had none before."""
         found, self._found = self._found, []
         if len(self._recent) > RECENT_LIMIT:
             self._recent.clear()
@@ -173,7 +173,7 @@ class Frontier:
             self._fresh.append(mark)
             server = server_of(url)
             record = self.server(server)
-            if record.found >= per_server:
+            if record.found >= quota(server):
                 self.counts.over_quota += 1
                 continue
             record.found += 1

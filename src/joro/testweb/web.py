@@ -12,7 +12,7 @@ import errno
 import socket
 
 from joro.clock import FastClock, RealClock
-from joro.config import Config, Fetch
+from joro.config import Config, Fetch, Politeness
 from joro.errors import PortInUse
 from joro.testweb import moods
 from joro.testweb import plan as planning
@@ -136,7 +136,8 @@ def config(port: int, dns_port: int) -> Config:
         ports={"80": port},
         allow_addresses=("127.0.0.0/8",),
     )
-    return Config(fetch=fetch)
+    # A thousand hosts on one address would have to stand in line for it.
+    return Config(fetch=fetch, politeness=Politeness(per_address=64, address_interval_s=0.0))
 
 
 def bound(kind: socket.SocketKind, address: str, port: int) -> socket.socket:
