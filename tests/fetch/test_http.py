@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import pytest
 import uvloop
 
 from joro.fetch.http import Client, Exchange, Limits
+from joro.fetch.route import Route
 from joro.model import Outcome, Truncated
 from tests.web.scripted import Answer, Scripted, scripted
 
@@ -20,12 +22,18 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     return uvloop.run(coroutine)
 
 
-async def get(web: Scripted, path: str = "/", limits: Limits = LIMITS) -> Exchange:
-    client = Client(user_agent="joro/test", limits=limits, connections=10)
+@asynccontextmanager
+async def open_client(limits: Limits = LIMITS, route: Route | None = None) -> AsyncIterator[Client]:
+    client = Client(user_agent="joro/test", limits=limits, connections=10, route=route)
     try:
-        return await client.get(f"http://a.example{path}", address="127.0.0.1", port=web.port)
+        yield client
     finally:
         await client.close()
+
+
+async def get(web: Scripted, path: str = "/", limits: Limits = LIMITS) -> Exchange:
+    async with open_client(limits) as client:
+        return await client.get(f"http://a.example{path}", address="127.0.0.1", port=web.port)
 
 
 async def answered(answer: Answer, *, close: bool = False, limits: Limits = LIMITS) -> Exchange:
@@ -54,22 +62,67 @@ def test_the_request_we_archive_is_the_request_the_server_received() -> None:
 def test_consecutive_requests_share_a_connection() -> None:
     async def scenario() -> int:
         async with scripted(HELLO) as web:
-            client = Client(user_agent="x", limits=LIMITS, connections=10)
-            for _ in range(5):
-                await client.get("http://a.example/", address="127.0.0.1", port=web.port)
-            await client.close()
+            async with open_client() as client:
+                for _ in range(5):
+                    await client.get("http://a.example/", address="127.0.0.1", port=web.port)
             return web.connections
 
     assert run(scenario()) == 1
 
 
+@pytest.mark.parametrize(
+    ("answer", "stays"),
+    [
+        (HELLO, True),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", True),
+        (b"HTTP/1.1 304 Not Modified\r\n\r\n", True),
+        (b"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 1\r\n\r\nx", True),
+        (b"HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 1\r\n\r\nx", False),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", False),
+    ],
+)
+def test_what_we_say_about_keep_alive_is_what_the_next_request_finds(answer: bytes, stays: bool) -> None:
+    async def scenario() -> tuple[bool, int]:
+        async with scripted(answer) as web, open_client() as client:
+            first = await client.get("http://a.example/", address="127.0.0.1", port=web.port)
+            await client.get("http://a.example/", address="127.0.0.1", port=web.port)
+            return first.kept_alive, web.connections
+
+    assert run(scenario()) == (stays, 1 if stays else 2)
+
+
+def test_a_body_that_only_the_end_of_the_connection_ends_leaves_nothing_alive() -> None:
+    exchange = run(answered(b"HTTP/1.1 200 OK\r\n\r\nhello", close=True))
+    assert (exchange.outcome, exchange.kept_alive) == (None, False)
+
+
+def test_a_connection_the_server_closed_meanwhile_is_no_failure() -> None:
+    async def scenario() -> tuple[Outcome | None, int]:
+        async with scripted(HELLO, close=True) as web, open_client() as client:
+            await client.get("http://a.example/", address="127.0.0.1", port=web.port)
+            second = await client.get("http://a.example/", address="127.0.0.1", port=web.port)
+            return second.outcome, web.connections
+
+    assert run(scenario()) == (None, 2)
+
+
+def test_a_connection_idle_for_too_long_is_not_used_again() -> None:
+    async def scenario() -> int:
+        async with scripted(HELLO) as web, open_client(route=Route(keep_alive_s=1.0)) as client:
+            for wait_s in (0.0, 2.2):  # libcurl counts whole seconds
+                await asyncio.sleep(wait_s)
+                await client.get("http://a.example/", address="127.0.0.1", port=web.port)
+            return web.connections
+
+    assert run(scenario()) == 2
+
+
 def test_two_names_on_one_address_never_share_a_connection() -> None:
     async def scenario() -> int:
         async with scripted(HELLO) as web:
-            client = Client(user_agent="x", limits=LIMITS, connections=10)
-            for host in ("a.example", "b.example"):
-                await client.get(f"http://{host}/", address="127.0.0.1", port=web.port)
-            await client.close()
+            async with open_client() as client:
+                for host in ("a.example", "b.example"):
+                    await client.get(f"http://{host}/", address="127.0.0.1", port=web.port)
             return web.connections
 
     assert run(scenario()) == 2
@@ -80,7 +133,7 @@ def test_chunk_frames_and_content_coding_stay_on() -> None:
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n"
     response = run(answered(head + body)).response
     assert response is not None
-    assert (response.body, response.chunked) == (body, True)
+    assert (response.body, response.chunked, response.truncated) == (body, True, None)
 
 
 def test_an_interim_response_does_not_count() -> None:
@@ -127,6 +180,36 @@ def test_what_is_not_http_is_an_outcome(answer: bytes, outcome: Outcome) -> None
     assert run(answered(answer, close=True)).outcome is outcome
 
 
+def test_a_header_that_comes_drop_by_drop_ends_in_time() -> None:
+    async def drip(writer: asyncio.StreamWriter) -> None:
+        for byte in b"HTTP/1.1 200 OK\r\nX: " + b"y" * 1_000:
+            writer.write(bytes([byte]))
+            await asyncio.sleep(0.01)
+
+    limits = Limits(timeout_s=0.4, connect_timeout_s=0.2, body_bytes=1000, head_bytes=1000)
+    assert run(answered(drip, limits=limits)).outcome is Outcome.TIMEOUT
+
+
+def test_a_server_that_stalls_is_left_long_before_the_time_is_up() -> None:
+    async def stall(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")
+
+    limits = Limits(60.0, 1.0, 1000, 1000, stall_s=1.0, stall_bytes_per_s=10)
+    response = run(answered(stall, limits=limits)).response
+    assert response is not None
+    assert (response.body, response.truncated) == (b"abc", Truncated.TIME)
+
+
+def test_an_endless_header_ends_where_we_say() -> None:
+    async def chatter(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\n")
+        while not writer.is_closing():
+            writer.write(b"Set-Cookie: again=and-again\r\n" * 100)
+            await writer.drain()
+
+    assert run(answered(chatter)).outcome is Outcome.MALFORMED
+
+
 def test_silence_is_a_timeout() -> None:
     async def silent(_writer: asyncio.StreamWriter) -> None:
         return
@@ -150,12 +233,11 @@ def test_a_cancelled_request_leaves_the_client_usable() -> None:
 
     async def scenario() -> int:
         async with scripted(silent, HELLO) as web:
-            client = Client(user_agent="x", limits=LIMITS, connections=10)
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.1):
-                    await client.get("http://a.example/", address="127.0.0.1", port=web.port)
-            exchange = await client.get("http://a.example/", address="127.0.0.1", port=web.port)
-            await client.close()
+            async with open_client() as client:
+                with pytest.raises(TimeoutError):
+                    async with asyncio.timeout(0.1):
+                        await client.get("http://a.example/", address="127.0.0.1", port=web.port)
+                exchange = await client.get("http://a.example/", address="127.0.0.1", port=web.port)
             return exchange.response.status if exchange.response else 0
 
     assert run(scenario()) == 200

@@ -65,6 +65,15 @@ _OUTCOMES = {
     pycurl.E_HTTP2: Outcome.MALFORMED,
     _HTTP2_STREAM: Outcome.MALFORMED,
 }
+
+#: How we tell a breaker where to connect, and how it marks an answer as its own (docs/guides/breaker.md).
+_CONNECT_FIELD, _ANSWER_FIELD = "Joro-Connect", "joro-breaker"
+_BREAKER_WORDS = {
+    "timeout": Outcome.TIMEOUT,
+    "forbidden": Outcome.FORBIDDEN_ADDRESS,
+    "malformed": Outcome.MALFORMED,
+}
+
 #: Nobody was there; a timeout may mean that as well.
 _UNCONNECTED = (pycurl.E_COULDNT_CONNECT, pycurl.E_INTERFACE_FAILED, _PROXY)
 
@@ -103,10 +112,15 @@ class Client:
         `proxy_fields` are for the proxy alone: they are neither passed on nor archived.
         """
         line = self._spare.pop() if self._spare else self._new_line()
-        line.prepare(url, _target(address, port), fields, proxy_fields)
+        place = _place(address, port)
+        if self._route.breaker:
+            proxy_fields = [f"{_CONNECT_FIELD}: {place}", *proxy_fields]
+            place = ""
+        line.prepare(url, place, fields, proxy_fields)
         try:
             code, message = await self._multi.perform(line.curl)
-            return line.exchange(code, message, self._request(url, fields))
+            exchange = line.exchange(code, message, self._request(url, fields))
+            return _heed(exchange) if self._route.breaker else exchange
         finally:
             self._room.leave(line)
             if line.reset():
@@ -152,10 +166,20 @@ class Client:
         return first + "\r\n".join([*self._fields, *fields, "", ""]).encode("latin-1")
 
 
-def _target(address: str, port: int) -> str:
+def _place(address: str, port: int) -> str:
     if not address:
         return ""
-    return f"::[{address}]:{port}" if ":" in address else f"::{address}:{port}"
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _heed(exchange: Exchange) -> Exchange:
+    """An answer that is the breaker's own is no response: nothing came from the server."""
+    said = exchange.response.headers.get(_ANSWER_FIELD) if exchange.response else None
+    if said is None:
+        return exchange
+    outcome = _BREAKER_WORDS.get(said.partition(";")[0].strip(), Outcome.UNREACHABLE)
+    connected = not said.startswith(("unreachable", "timeout"))
+    return Exchange(outcome, exchange.request, None, f"breaker: {said}", connected)
 
 
 class _Line:
@@ -169,7 +193,7 @@ class _Line:
         self._usual_fields = usual_fields
         self._fields: Sequence[str] | None = None  # set at present, beside the usual ones
         self._proxy_fields: Sequence[str] = ()
-        self._target = ""
+        self._place = ""
         self._head_lines: list[bytes] = []
         self._body: list[bytes] = []
         self._is_tls = False
@@ -178,14 +202,14 @@ class _Line:
         curl.setopt(pycurl.HEADERFUNCTION, self._head_lines.append)
         curl.setopt(pycurl.WRITEFUNCTION, self._take)
 
-    def prepare(self, url: str, target: str, fields: Sequence[str], proxy_fields: Sequence[str]) -> None:
+    def prepare(self, url: str, place: str, fields: Sequence[str], proxy_fields: Sequence[str]) -> None:
         """Say what to ask for; what has not changed since the last transfer is not said again."""
         setopt = self.curl.setopt
         setopt(pycurl.URL, url)
         self._is_tls = url.startswith("https:")
-        if target != self._target:
-            setopt(pycurl.CONNECT_TO, [target] if target else [])
-            self._target = target
+        if place != self._place:
+            setopt(pycurl.CONNECT_TO, [f"::{place}"] if place else [])
+            self._place = place
         if fields != self._fields:
             setopt(pycurl.HTTPHEADER, [*self._usual_fields, *fields])
             self._fields = fields

@@ -28,11 +28,11 @@ NO_NAME_TTL_S = 300.0
 FAILURE_TTL_S = 60.0
 #: Names remembered; beyond it the oldest leave.
 CACHE_LIMIT = 200_000
-#: Questions on the way to the name servers at a time; more would only be dropped by them.
-LOOKUPS = 300
-#: The longest a look-up may take. c-ares asks each server twice, and waits 2 s, then 4 s.
+#: Look-ups under way at a time, each two packets: at 300 a name server on the same machine begins to lose some.
+LOOKUPS = 200
+#: The longest a look-up may take. c-ares asks up to three times, and waits 2 s, 4 s, 8 s.
 LOOKUP_LIMIT_S = 15.0
-_WAIT_S, _TRIES = 2.0, 2
+_WAIT_S, _TRIES = 2.0, 3
 #: No search domains: a dead `www.example` must not become `www.example.our-own-network`.
 _FLAGS = pycares.ARES_FLAG_NOSEARCH | pycares.ARES_FLAG_EDNS
 

@@ -30,6 +30,7 @@ class Route:
     """How requests leave this machine."""
 
     proxy: str = ""  # http://, https://, socks5:// or socks5h://host:port
+    breaker: str = ""  # host:port; it is told the address to connect to
     bind_address: str = ""  # an address or interface of ours
     http2: bool = True
     verify_tls: bool = False
@@ -38,7 +39,10 @@ class Route:
 
     def options(self) -> Iterator[tuple[int, Any]]:
         """What libcurl has to know."""
-        yield pycurl.PROXY, self.proxy  # "" also keeps the environment's away
+        yield (
+            pycurl.PROXY,
+            f"http://{self.breaker}" if self.breaker else self.proxy,
+        )  # "": nor the environment's
         yield pycurl.NOPROXY, ""
         yield pycurl.MAXAGE_CONN, max(1, round(self.keep_alive_s))
         version = pycurl.CURL_HTTP_VERSION_2TLS if self.http2 else pycurl.CURL_HTTP_VERSION_1_1
@@ -62,8 +66,14 @@ def route_of(settings: Fetch) -> Route:
         raise ConfigError(
             f"fetch.ca_file: there is no file {settings.ca_file}", remedy="give a file of PEM certificates"
         )
+    if settings.breaker and settings.proxy:
+        raise ConfigError(
+            "fetch.breaker and fetch.proxy are both set, and a request can take only one way",
+            remedy="leave one of them out",
+        )
     return Route(
         proxy=settings.proxy,
+        breaker=settings.breaker,
         bind_address=settings.bind_address,
         http2=settings.http2,
         verify_tls=settings.verify_tls,

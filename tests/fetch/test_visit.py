@@ -1,0 +1,328 @@
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+import uvloop
+
+from joro.clock import Clock, FakeClock, RealClock
+from joro.config import Fetch
+from joro.errors import ConfigError
+from joro.fetch.visit import Visitor, validators
+from joro.model import Outcome, Page, Visit
+from joro.url import canonical, join
+from tests.web import proxies
+from tests.web.authority import authority
+from tests.web.names import Zone, names
+from tests.web.proxies import Proxy, proxy
+from tests.web.scripted import Scripted, scripted
+
+T = TypeVar("T")
+HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+LOOPBACK = Fetch(allow_addresses=("127.0.0.0/8", "::1"), timeout_s=5.0, connect_timeout_s=2.0)
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    return uvloop.run(coroutine)
+
+
+@asynccontextmanager
+async def visiting(
+    settings: Fetch, clock: Clock | None = None
+) -> AsyncIterator[Callable[..., Awaitable[Visit]]]:
+    visitor = Visitor(settings, user_agent="joro/test", clock=clock or RealClock())
+
+    async def visit(url: str, fields: Sequence[str] = ()) -> Visit:
+        found = await visitor.visit(Page(url), fields)
+        assert isinstance(found, Visit)
+        return found
+
+    try:
+        yield visit
+    finally:
+        await visitor.close()
+
+
+async def visit(settings: Fetch, url: str) -> Visit:
+    async with visiting(settings) as ask:
+        return await ask(url)
+
+
+def to(web: Scripted, settings: Fetch = LOOPBACK, **more: Any) -> Fetch:
+    """Settings with which every server is `web`."""
+    return replace(settings, hosts={"*": "127.0.0.1"}, ports={"80": web.port, "443": web.port}, **more)
+
+
+def test_a_visit_tells_when_where_and_what() -> None:
+    async def scenario() -> Visit:
+        async with scripted(HELLO) as web:
+            return await visit(to(web), "http://a.example/")
+
+    found = run(scenario())
+    assert found.response is not None
+    assert (found.outcome, found.response.body, found.address) == (Outcome.OK, b"hello", "127.0.0.1")
+    assert (found.kept_alive, found.request[:16]) == (True, b"GET / HTTP/1.1\r\n")
+
+
+def test_a_name_that_does_not_exist_has_no_address() -> None:
+    async def scenario() -> Visit:
+        async with names({}) as server:
+            return await visit(replace(LOOPBACK, nameservers=server.nameservers), "http://a.example/")
+
+    assert run(scenario()).outcome is Outcome.NO_ADDRESS
+
+
+FIRST = (
+    b'HTTP/1.1 200 OK\r\nETag: W/"1"\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n'
+    b"Content-Length: 0\r\n\r\n"
+)
+
+
+def test_an_unchanged_page_is_not_sent_again() -> None:
+    async def scenario() -> tuple[Outcome, bytes]:
+        async with scripted(FIRST, b"HTTP/1.1 304 Not Modified\r\n\r\n") as web, visiting(to(web)) as ask:
+            before = await ask("http://a.example/")
+            assert before.response is not None
+            after = await ask("http://a.example/", validators(before.response.headers))
+            return after.outcome, web.requests[1]
+
+    outcome, request = run(scenario())
+    assert outcome is Outcome.NOT_MODIFIED
+    assert b'\r\nIf-None-Match: W/"1"\r\nIf-Modified-Since: Thu, 01 Jan 2026 00:00:00 GMT\r\n' in request
+
+
+def test_fields_of_one_visit_are_not_sent_with_the_next() -> None:
+    async def scenario() -> list[bytes]:
+        async with scripted(HELLO) as web, visiting(to(web)) as ask:
+            for fields in ((), ("X-One: 1",), ()):
+                await ask("http://a.example/", fields)
+            return web.requests
+
+    assert [b"X-One" in each for each in run(scenario())] == [False, True, False]
+
+
+@pytest.mark.parametrize("etag", ['"a\r\nX: y"', '"\x7f"', '"é"', '"' + "x" * 2_000 + '"', ""])
+def test_a_validator_that_would_not_survive_a_header_line_is_left_out(etag: str) -> None:
+    assert validators({"etag": etag}) == []
+
+
+REFUSED = """
+http://127.0.0.1/ http://127.1/ http://2130706433/ http://017700000001/ http://0x7f000001/ http://0x7f.0.0.1/
+http://0177.0.0.1/ http://127.0.0.1./ http://0/ http://0.0.0.0/ http://00000000000/ http://[::1]/ http://[::]/
+http://[::ffff:127.0.0.1]/ http://[::ffff:7f00:1]/ http://[0:0:0:0:0:ffff:127.0.0.1]/ http://[::127.0.0.1]/
+http://[::ffff:0:127.0.0.1]/ http://[64:ff9b::127.0.0.1]/ http://[64:ff9b:1::7f00:1]/ http://[2002:7f00:1::]/
+http://[fe80::1]/ http://[fd00::1]/ http://[2001:0:7f00:1::]/ http://１２７.０.０.１/ http://①②⑦.⓪.⓪.①/
+http://127。0。0。1/ http://%31%32%37.0.0.1/ http://user@127.0.0.1/ http://a.example@127.0.0.1/
+http://localhost/ http://LOCALHOST./ http://10.0.0.1/ http://169.254.169.254/ http://192.168.1.1/
+http://rebound.example/ http://mixed.example/ http://six.example/ http://rebound.example./
+""".split()
+PRIVATE: Zone = {
+    "rebound.example": ["127.0.0.1"],
+    "mixed.example": ["127.0.0.1", "10.0.0.1", "::1"],
+    "six.example": ["::1", "::ffff:127.0.0.1"],
+}
+
+
+async def knocked(url: str, allow: tuple[str, ...] = ()) -> tuple[Visit, int]:
+    """The visit, and how many connections a server of ours saw that listens on all addresses."""
+    async with scripted(HELLO, address="0.0.0.0") as web, scripted(HELLO, address="::", port=web.port) as six:
+        async with names(PRIVATE) as server:
+            settings = replace(LOOPBACK, allow_addresses=allow, nameservers=server.nameservers)
+            found = await visit(replace(settings, ports={"80": web.port}), url)
+        await asyncio.sleep(0)
+        return found, web.connections + six.connections
+
+
+@pytest.mark.parametrize("url", REFUSED)
+def test_no_spelling_of_a_private_address_is_connected_to(url: str) -> None:
+    found, connections = run(knocked(canonical(url)))
+    assert (found.outcome, connections) == (Outcome.FORBIDDEN_ADDRESS, 0)
+
+
+@pytest.mark.parametrize("url", [each for each in REFUSED if each.isascii() and "@" not in each])
+def test_not_even_a_spelling_that_is_not_canonical_is_connected_to(url: str) -> None:
+    found, connections = run(knocked(url))
+    assert found.outcome in (Outcome.FORBIDDEN_ADDRESS, Outcome.NO_ADDRESS)
+    assert connections == 0
+
+
+@pytest.mark.parametrize("url", ["http://2130706433/", "http://[::1]/", "http://mixed.example/", "http://0/"])
+def test_the_server_that_saw_nobody_would_have_seen_us(url: str) -> None:
+    assert run(knocked(canonical(url), allow=("0.0.0.0/0", "::/0")))[1] > 0
+
+
+def test_a_redirect_inside_is_a_page_like_any_other_and_refused() -> None:
+    async def scenario() -> tuple[Visit, str | None]:
+        redirect = b"HTTP/1.1 302 Found\r\nLocation: //2130706433:%d/x\r\nContent-Length: 0\r\n\r\n"
+        async with scripted(HELLO) as inside, scripted(redirect % inside.port) as web:
+            first = await visit(to(web), "http://a.example/")
+            assert first.response is not None
+            assert inside.connections == 0
+            return first, join("http://a.example/", first.response.headers["location"])
+
+    first, goal = run(scenario())
+    assert (first.outcome, goal is not None) == (Outcome.REDIRECT, True)
+    assert run(knocked(goal or ""))[0].outcome is Outcome.FORBIDDEN_ADDRESS
+
+
+def test_a_name_that_moves_inside_between_two_visits_is_refused_there() -> None:
+    replies = iter([["127.0.0.1"], ["127.0.0.1"]])  # for A and AAAA; loopback stands for a public address
+
+    async def scenario() -> list[Visit]:
+        clock = FakeClock()
+        async with scripted(HELLO) as web, names(lambda _: next(replies, ["10.0.0.1"]), ttl_s=0) as server:
+            settings = replace(LOOPBACK, nameservers=server.nameservers, ports={"80": web.port})
+            async with visiting(settings, clock) as ask:
+                first = await ask("http://a.example/")
+                await clock.advance(31)
+                return [first, await ask("http://a.example/")]
+
+    first, second = run(scenario())
+    assert (first.outcome, second.outcome) == (Outcome.OK, Outcome.FORBIDDEN_ADDRESS)
+    assert second.address == "10.0.0.1"
+
+
+async def at(zone: Zone, settings: Fetch = LOOPBACK, *, address: str = "127.0.0.1") -> tuple[Visit, Visit]:
+    """Two visits to a.example, whose one living server is at `address`."""
+    async with scripted(HELLO, address=address) as web, names(zone) as server:
+        settings = replace(settings, nameservers=server.nameservers, ports={"80": web.port})
+        async with visiting(settings) as ask:
+            return await ask("http://a.example/"), await ask("http://a.example/")
+
+
+def test_a_dead_address_is_passed_over_for_a_living_one() -> None:
+    zone = {"a.example": ["127.0.0.3", "127.0.0.4", "127.0.0.5"]}
+    for living in zone["a.example"]:
+        first, second = run(at(zone, address=living))
+        assert (first.outcome, first.address) == (Outcome.OK, living)
+        assert second.address == living
+
+
+def test_a_private_address_among_public_ones_is_passed_over_too() -> None:
+    first, _ = run(at({"a.example": ["10.0.0.1", "192.168.0.1", "127.0.0.3"]}, address="127.0.0.3"))
+    assert (first.outcome, first.address) == (Outcome.OK, "127.0.0.3")
+
+
+def test_where_every_address_is_dead_the_server_is_unreachable() -> None:
+    first, _ = run(at({"a.example": ["127.0.0.3", "127.0.0.4"]}, address="127.0.0.9"))
+    assert first.outcome is Outcome.UNREACHABLE
+
+
+def test_a_server_with_only_an_ipv6_address_is_visited() -> None:
+    first, _ = run(at({"a.example": ["::1"]}, address="::1"))
+    assert (first.outcome, first.address) == (Outcome.OK, "::1")
+
+
+def test_the_server_sees_the_address_we_chose() -> None:
+    async def scenario() -> list[str]:
+        async with scripted(HELLO) as web:
+            await visit(to(web, bind_address="127.0.0.2"), "http://a.example/")
+            await visit(to(web, bind_address="lo"), "http://a.example/")
+            return web.callers
+
+    assert run(scenario()) == ["127.0.0.2", "127.0.0.1"]
+
+
+def test_from_an_ipv4_address_only_ipv4_is_tried() -> None:
+    settings = replace(LOOPBACK, bind_address="127.0.0.2")
+    first, _ = run(at({"a.example": ["::1", "127.0.0.1"]}, settings))
+    assert (first.outcome, first.address) == (Outcome.OK, "127.0.0.1")
+
+
+async def through(
+    relay: proxies.Relay, url: str, refuse: bool = False, **more: Any
+) -> tuple[Visit, Proxy, Scripted]:
+    scheme = "http" if relay is proxies.http else "socks5h"
+    more = {"proxy": scheme, "proxy_resolves": True, **more}
+    tls = authority(more.pop("folder")).server("a.example") if "folder" in more else None
+    async with scripted(HELLO, tls=tls) as web, proxy(relay, web.port, refuse=refuse) as between:
+        more["proxy"] = f"{more['proxy']}://127.0.0.1:{between.port}"
+        return await visit(replace(LOOPBACK, **more), url), between, web
+
+
+def test_a_socks5h_proxy_is_told_the_name() -> None:
+    found, between, _ = run(through(proxies.socks5, "http://a.example/"))
+    assert (found.outcome, found.address, between.asked) == (Outcome.OK, "", ["a.example:80"])
+
+
+def test_a_socks5_proxy_is_told_the_address_the_guard_has_seen() -> None:
+    more: dict[str, Any] = {"proxy": "socks5", "proxy_resolves": False, "hosts": {"a.example": "127.0.0.7"}}
+    found, between, _ = run(through(proxies.socks5, "http://a.example/", **more))
+    assert (found.outcome, found.address, between.asked) == (Outcome.OK, "127.0.0.7", ["127.0.0.7:80"])
+    more["hosts"] = {"a.example": "10.0.0.1"}
+    found, between, _ = run(through(proxies.socks5, "http://a.example/", **more))
+    assert (found.outcome, between.asked) == (Outcome.FORBIDDEN_ADDRESS, [])
+
+
+def test_an_http_proxy_is_asked_for_the_whole_url_and_the_request_archived_is_the_servers() -> None:
+    found, between, web = run(through(proxies.http, "http://a.example/x?y"))
+    assert found.outcome is Outcome.OK
+    assert between.asked[0].startswith("GET http://a.example/x?y HTTP/1.1\r\nHost: a.example\r\n")
+    assert b"GET /x?y HTTP/1.1\r\n" in web.requests[0]
+    assert found.request.startswith(b"GET /x?y HTTP/1.1\r\nHost: a.example\r\n")
+
+
+def test_https_goes_through_a_tunnel_whose_answer_is_not_the_servers(tmp_path: Path) -> None:
+    found, between, _ = run(through(proxies.http, "https://a.example/", folder=tmp_path))
+    assert found.response is not None
+    assert between.asked[0].startswith("CONNECT a.example:443 HTTP/1.1\r\n")
+    assert (found.outcome, found.response.head + found.response.body) == (Outcome.OK, HELLO)
+
+
+def test_a_tunnel_refused_is_no_answer_of_the_server(tmp_path: Path) -> None:
+    found, _, web = run(through(proxies.http, "https://a.example/", refuse=True, folder=tmp_path))
+    assert (found.outcome, found.response, web.connections) == (Outcome.UNREACHABLE, None, 0)
+
+
+@pytest.mark.parametrize("url", ["http://10.0.0.1/", "http://[::ffff:10.0.0.1]/"])
+def test_an_address_in_the_url_is_judged_even_when_the_proxy_resolves(url: str) -> None:
+    found, between, _ = run(through(proxies.http, canonical(url)))
+    assert (found.outcome, between.asked) == (Outcome.FORBIDDEN_ADDRESS, [])
+
+
+def test_a_proxy_in_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+
+    async def scenario() -> Visit:
+        async with scripted(HELLO) as web:
+            return await visit(to(web), "http://a.example/")
+
+    assert run(scenario()).outcome is Outcome.OK
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"proxy": "http://127.0.0.1:1"}, r"fetch\.proxy: an http proxy.*fetch\.proxy_resolves = true"),
+        ({"proxy": "socks5h://127.0.0.1:1"}, r"fetch\.proxy: an socks5h proxy"),
+        ({"proxy": "gopher://127.0.0.1:1"}, r"fetch\.proxy = 'gopher://127\.0\.0\.1:1' is not"),
+        ({"proxy": "127.0.0.1:8080"}, r"fetch\.proxy = '127\.0\.0\.1:8080' is not"),
+        ({"proxy": "socks5://p.example", "breaker": "127.0.0.1:1"}, r"fetch\.breaker and fetch\.proxy"),
+        ({"bind_address": "192.0.2.1"}, r"fetch\.bind_address: 192\.0\.2\.1 is none of this machine's"),
+        ({"bind_address": "eth99"}, r"fetch\.bind_address: eth99 is none"),
+        ({"ca_file": "no/such.pem"}, r"fetch\.ca_file: there is no file no/such\.pem"),
+        ({"ports": {"eighty": 1}}, r'fetch\.ports: "eighty" = 1'),
+    ],
+)
+def test_a_mistake_in_the_settings_is_told_before_the_first_request(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        run(visit(Fetch(**settings), "http://a.example/"))
+
+
+def test_nothing_is_left_open_after_closing() -> None:
+    async def scenario() -> bool:
+        async with scripted(HELLO) as web:
+            await visit(to(web), "http://a.example/")
+            with socket.socket() as probe:  # the lowest free number: what was opened has been given back
+                return probe.fileno() < 64
+
+    assert run(scenario())
