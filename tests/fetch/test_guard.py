@@ -14,6 +14,8 @@ REFUSED = """
 224.0.0.1 192.0.2.1 198.18.0.1 198.51.100.7 203.0.113.9 240.0.0.1 192.0.0.8 192.88.99.1
 ::1 :: fe80::1 fe80::1%eth0 fc00::1 fd12::1 ff02::1 fec0::1 2001:db8::1 2001:0::1 100::1
 ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::127.0.0.1 64:ff9b::a00:1 2002:7f00:1:: 2002:a00:1::
+::ffff:0:127.0.0.1 64:ff9b:1::808:808 2606:4700::5efe:10.0.0.1 2606:4700::200:5efe:10.0.0.1 3fff::1
+5f00::1 4000::1
 """.split()
 
 
@@ -22,7 +24,9 @@ def test_private_and_special_addresses_are_refused(address: str) -> None:
     assert Guard().refusal(address) is not None
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "93.184.216.34", "2606:4700::1111", "::ffff:8.8.8.8"])
+@pytest.mark.parametrize(
+    "address", ["8.8.8.8", "93.184.216.34", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"]
+)
 def test_public_addresses_pass(address: str) -> None:
     assert Guard().refusal(address) is None
 

@@ -23,8 +23,12 @@ _ALSO_SPECIAL: tuple[Network, ...] = (
     ipaddress.ip_network("192.88.99.0/24"),  # 6to4 relay anycast, RFC 7526
     ipaddress.ip_network("fec0::/10"),  # site-local, RFC 3879
     ipaddress.ip_network("2001::/23"),  # IETF protocol assignments (Teredo among them), RFC 2928
+    ipaddress.ip_network("3fff::/20"),  # documentation, RFC 9637
+    ipaddress.ip_network("64:ff9b:1::/48"),  # translation inside a network, RFC 8215
 )
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+#: The lower half of an ISATAP address (RFC 5214) is one of these, then an IPv4 address.
+_ISATAP = (0x0000_5EFE, 0x0200_5EFE)
 
 
 class Guard:
@@ -66,15 +70,18 @@ def _network(text: str) -> Network:
 
 
 def _readings(address: Address) -> list[Address]:
-    """All addresses this one may lead to: an IPv6 address can carry an IPv4 one (mapped, 6to4, NAT64)."""
+    """All addresses this one may lead to: an IPv6 address can carry an IPv4 one."""
     if isinstance(address, ipaddress.IPv4Address):
         return [address]
     if address.ipv4_mapped is not None:
         return [address.ipv4_mapped]  # the kernel connects to the IPv4 address itself
     if address.sixtofour is not None:
         return [address, address.sixtofour]
-    if address in _NAT64 or int(address) >> 32 == 0:
-        return [address, ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)]
+    last = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+    if address in _NAT64:
+        return [last]  # how a machine without IPv4 reaches the old web (RFC 6052)
+    if int(address) >> 32 == 0 or int(address) >> 32 & 0xFFFF_FFFF in _ISATAP:
+        return [address, last]
     return [address]
 
 

@@ -28,7 +28,7 @@ NO_NAME_TTL_S = 300.0
 FAILURE_TTL_S = 60.0
 #: Names remembered; beyond it the oldest leave.
 CACHE_LIMIT = 200_000
-#: Look-ups under way at a time, each two packets: at 300 a name server on the same machine begins to lose some.
+#: Look-ups under way at a time, each two packets: at 300 a name server nearby begins to lose some.
 LOOKUPS = 200
 #: The longest a look-up may take. c-ares asks up to three times, and waits 2 s, 4 s, 8 s.
 LOOKUP_LIMIT_S = 15.0
