@@ -158,6 +158,23 @@ def test_the_windows_slide_by_the_servers_own_log(web: Web) -> None:
     assert 60 * 5 < len(web.oracle.get("/log")) < asked  # more than one window's worth, less than was wanted
 
 
+def test_the_robot_itself_without_any_manners_is_stopped(web: Web, tmp_path: Path) -> None:
+    web.oracle.get("/reset")
+    manners = dict.fromkeys(["interval_s", "address_interval_s", "retry_wait_s"], 0.0)
+    manners |= {"per_address": 64, "retry_limit": 0, "robots_txt": False}
+    collection = web.collection(tmp_path / "c", breaker=LIMITS, politeness=manners)
+    with serve_breaker(collection) as (_, port):
+        text = (collection / "joro.toml").read_text()
+        (collection / "joro.toml").write_text(text.replace('# breaker = ""', f'breaker = "127.0.0.1:{port}"'))
+        result = joro("crawl", "-C", collection, *web.seeds)
+        told = status(port)
+    most = judge(web.oracle, 60.0)
+    assert result.returncode == 0, result.stderr
+    assert (most["host"], most["concurrent"]) == (5, 1)
+    assert most["address"] <= 8
+    assert told["refused"] > 100
+
+
 def test_honest_traffic_passes_untouched(web: Web, tmp_path: Path) -> None:
     collection = web.collection(tmp_path / "c")
     aims = servers(web.oracle, web_port(web))
