@@ -17,7 +17,7 @@ from itertools import cycle, islice
 from typing import cast
 from urllib.parse import urlsplit
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 import uvloop
 
 from joro.parse.page import outline

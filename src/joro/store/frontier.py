@@ -44,7 +44,7 @@ from joro.store.seen import Marks, SeenSet
 from joro.url import fingerprint, server_of
 
 #: Waiting pages a server keeps in memory; the others stay on disk until these are used up.
-QUEUE_LIMIT = 32
+QUEUE_LIMIT = 16
 #: Servers awake at the same time: at one visit in 20 seconds each, a thousand pages a second.
 AWAKE_LIMIT = 20_000
 #: Server records kept in memory.
