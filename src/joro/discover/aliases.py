@@ -14,6 +14,7 @@ under its URL and under its URL without each slot.
 from __future__ import annotations
 
 import struct
+from typing import NamedTuple
 
 import msgspec
 from xxhash import xxh3_64_intdigest
@@ -31,7 +32,16 @@ ROWS = 128
 #: A server has not more slots than this; the others are not looked at.
 SLOT_LIMIT = 24
 
+#: Base, URL and slot, each hashed, and the sketch of what was said there.
 _ROW = struct.Struct("<IHHQ")
+
+
+class _Sight(NamedTuple):
+    """A page as it was just seen."""
+
+    url: int  # hashed
+    sketch: int
+    new: bool
 
 
 class Evidence(msgspec.Struct, array_like=True):
@@ -57,7 +67,8 @@ class Aliases(msgspec.Struct, array_like=True):
 
     rows: bytearray = msgspec.field(default_factory=lambda: bytearray(ROWS * _ROW.size))
     evidence: dict[str, Evidence] = msgspec.field(default_factory=dict)
-    idle: dict[str, str | None] = msgspec.field(default_factory=dict)  # slot → value to use; None: leave it out
+    #: slot → the value to use instead, None to leave it out
+    idle: dict[str, str | None] = msgspec.field(default_factory=dict)
 
     def proper(self, url: str) -> str:
         """The URL to use for this one: the same, unless a part of it makes no difference."""
@@ -74,24 +85,23 @@ class Aliases(msgspec.Struct, array_like=True):
                 evidence = self.evidence.setdefault(slot, Evidence(value=value))
                 evidence.pages += new
         mark = xxh3_64_intdigest(url.encode())
-        self._compare(mark, "", mark, sketch, "", new)
+        sight = _Sight(mark & 0xFFFF, sketch, new)
+        self._compare(mark, "", "", sight)
         for slot, value in values.items():
-            base = xxh3_64_intdigest(with_slot(url, slot, None).encode())
-            self._compare(base, slot, mark, sketch, value, new)
+            self._compare(xxh3_64_intdigest(with_slot(url, slot, None).encode()), slot, value, sight)
         return self._found_out()
 
-    def _compare(self, key: int, slot: str, mark: int, sketch: int, value: str, new: bool) -> None:
-        """With the page last seen under the same base, whose place this one takes if it says something new."""
+    def _compare(self, key: int, slot: str, value: str, sight: _Sight) -> None:
+        """With the page last seen under the same base; a page that says something new takes its place."""
         row = key % ROWS * _ROW.size
         tag, url_tag, slot_tag, other = _ROW.unpack_from(self.rows, row)
-        mine = (key >> 32, mark & 0xFFFF, _tag(slot), sketch)
-        if tag == mine[0] and url_tag != mine[1]:
+        if tag == key >> 32 and url_tag != sight.url:
             name = slot or self._slot(slot_tag)
             if name and slot_tag in (0, _tag(name)):
-                same = equal_bins(other, sketch) >= EQUAL_BINS
+                same = _equal_bins(other, sight.sketch) >= EQUAL_BINS
                 self._weigh(name, value, key, same=same, bare=not slot or not slot_tag)
-        if new:
-            _ROW.pack_into(self.rows, row, *mine)
+        if sight.new:
+            _ROW.pack_into(self.rows, row, key >> 32, sight.url, _tag(slot), sight.sketch)
 
     def _weigh(self, slot: str, value: str, base: int, *, same: bool, bare: bool) -> None:
         evidence = self.evidence.get(slot)
@@ -125,8 +135,8 @@ def _tag(slot: str) -> int:
     return xxh3_64_intdigest(slot.encode()) & 0xFFFF or 1 if slot else 0
 
 
-def equal_bins(a: int, b: int) -> int:
-    """How many of 16 bins of 4 bits two sketches have in common."""
+def _equal_bins(a: int, b: int) -> int:
+    """How many of 16 bins of 4 bits two sketches have in common, as `parse.likeness` counts them."""
     different = a ^ b
     different |= different >> 1
     different |= different >> 2

@@ -5,8 +5,8 @@ Out:   its novelty, 0 to 1.
 Never: needs more than 4 KB a server, 16 KB if it has thousands of pages; remembers everything: what was
        said a thousand pages ago may be forgotten.
 
-Two Bloom filters, the older one thrown away when the newer is full, the next one twice as large. What a page merely echoes of its own
-URL ("Sorry, there is no /a/b here", "Results for color red") is not new.
+Two Bloom filters, the older one thrown away when the newer is full, the next one twice as large. What a page
+merely echoes of its own URL ("Sorry, there is no /a/b here", "Results for color red") is not new.
 """
 
 from __future__ import annotations

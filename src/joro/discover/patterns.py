@@ -85,7 +85,7 @@ def is_id(text: str) -> bool:
 
 
 def slots(url: str) -> dict[str, str]:
-    """The places in a URL where a value stands, by name: `?sid`, `;jsessionid`, `/2` (an id as second part)."""
+    """The values in a URL by the name of their slot: `?sid`, `;jsessionid`, `/2` (an id as second part)."""
     path, _, query = path_of(url).partition("?")
     found = {}
     for number, segment in enumerate(path.split("/")[1:], 1):
@@ -104,7 +104,7 @@ def slots(url: str) -> dict[str, str]:
 def with_slot(url: str, slot: str, value: str | None) -> str:
     """The URL with another value in a slot, or without it."""
     start = url.index("/", 8)
-    path, mark, query = url[start:].partition("?")
+    path, _, query = url[start:].partition("?")
     name = slot[1:]
     if slot[0] == "/":
         segments = path.split("/")

@@ -58,11 +58,11 @@ class Text(Protocol):
     """What a page says, as `parse.likeness` describes it."""
 
     @property
-    def sketch(self) -> int: ...  # noqa: D102
+    def sketch(self) -> int: ...
     @property
-    def length(self) -> int: ...  # noqa: D102
+    def length(self) -> int: ...
     @property
-    def pieces(self) -> Collection[bytes]: ...  # noqa: D102
+    def pieces(self) -> Collection[bytes]: ...
 
 
 class Account(msgspec.Struct, array_like=True):
@@ -118,16 +118,17 @@ class Traps:
             if state is None:
                 admitted.append(url)
                 continue
-            url = state.aliases.proper(url)
-            chain = kinds(url)
+            proper = state.aliases.proper(url) if state.aliases.idle else url
+            chain = kinds(proper)
             if _reason(state, chain) is None or _probe(state, chain):
-                admitted.append(url)
+                admitted.append(proper)
         if source:
-            self._reward(source, admitted)
+            found = set(urls)  # what was spelled anew may be known
+            self._reward(source, [url for url in admitted if url in found])
         return admitted
 
     def observe(self, url: str, text: Text, visit: int) -> float | None:
-        """A page was visited for the first time, as the server's `visit`-th; its novelty, if it is watched."""
+        """A page was visited for the first time, as the `visit`-th of its server; its novelty if watched."""
         server = server_of(url)
         state = self._state(server)
         if state is None:

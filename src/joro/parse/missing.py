@@ -1,0 +1,48 @@
+"""Does a page say that there is no such page, though its server said 200?
+
+In:    title and visible text of a page; or where a redirect leads.
+Out:   yes or no, as a mark: nothing is dropped from the archive for it.
+Never: asks the server for a page that cannot exist.
+
+Such a page is short and says so in its title or its first lines. A long page that speaks of "not found"
+is about something.
+"""
+
+from __future__ import annotations
+
+import re
+
+from joro.url import path_of, server_of
+
+#: Longer texts have something else to say. Menus count too, so it is not all too short.
+TEXT_LIMIT_CHARS = 1_500
+#: What says that a page is missing stands at the beginning of such a page.
+OPENING_CHARS = 600
+
+_MISSING = re.compile(
+    r"^404\b|\b(?:error|status|code|http)[ :-]*404\b|\b404[ :-]*(?:error|page|file|fehler|not)\b"
+    r"|\b(?:could not|cannot) be found\b|\bnot found\b|\bdo(?:es)?(?: not|n't) exist"
+    r"|\bno longer (?:exists?|available|here)|\b(?:page|file|document) (?:is )?not available"
+    r"|\bthere is no \S+ (?:here|on this)|\bno such (?:page|file|document|article)|\bnothing (?:was )?found\b"
+    r"|見つかりません|見当たりません|存在しません|ページはありません|削除され(?:た|ました)|移動または削除"
+    r"|nicht gefunden|existiert nicht|nicht mehr (?:vorhanden|verfügbar)"
+    r"|introuvable|n['’]existe (?:pas|plus)|pas été trouvée?"
+    r"|no (?:se (?:ha )?encontr\w+|existe)|página no encontrada|non (?:è stata )?trovat[ao]|non esiste"
+    r"|não (?:foi )?encontrad[ao]|não existe|niet gevonden|bestaat niet"
+    r"|не найден[ао]?|не существует|找不到|不存在|未找到|찾을 수 없|존재하지 않",
+    re.IGNORECASE,
+)
+_HOME = re.compile(r"/(?:index|home|default|main|top)?(?:\.\w+)?$", re.IGNORECASE)
+
+
+def is_soft_404(title: str, text: str) -> bool:
+    """Is this page an error in the dress of a page?"""
+    if len(text) > TEXT_LIMIT_CHARS:
+        return False
+    return _MISSING.search(title) is not None or _MISSING.search(text[:OPENING_CHARS]) is not None
+
+
+def is_sent_home(url: str, target: str) -> bool:
+    """Does a redirect lead from somewhere in a site to its front page, as if nothing had been there?"""
+    home = server_of(target).replace("//www.", "//") == server_of(url).replace("//www.", "//")
+    return home and path_of(target) == "/" and _HOME.fullmatch(path_of(url)) is None
