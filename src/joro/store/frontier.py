@@ -18,7 +18,7 @@ trimmed, and it is refilled from disk when used up.
 
 Keys (one RocksDB per process):
     q SERVER 0 HOPS MARK → MARK of the page it was found on, CGI hops, URL: waiting pages, as they come
-    p MARK               → PageRecord: visited pages
+    p MARK               → PageRecord: pages visited, also while they wait again
     s SERVER             → ServerRecord
     w SERVER             → nothing: the server has pages waiting
     r SERVER             → RobotsRecord
@@ -32,13 +32,15 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from rocksdict import AccessType, BlockBasedOptions, Cache, Options, Rdict, ReadOptions, WriteBatch
 
 from joro.errors import CollectionError, DiskFull
-from joro.model import Page, Visit
+from joro.model import Outcome, Page, Visit
+from joro.store import accounts
 from joro.store.records import Counts, PageRecord, RobotsRecord, ServerRecord
 from joro.store.seen import Marks, SeenSet
 from joro.url import fingerprint, server_of
@@ -60,6 +62,14 @@ CACHE_BYTES = 64_000_000
 WRITE_BUFFER_BYTES = 32_000_000
 
 NO_MARK = 0  # "found on": a seed was found on no page
+
+
+class Queued(NamedTuple):
+    """A page that waits."""
+
+    page: Page
+    found_on: int  # fingerprint of the page that linked here; 0: a seed
+    before: int  # pages of its server that come first
 
 
 class _Queue:
@@ -178,7 +188,7 @@ class Frontier:
                 continue
             record.found += 1
             self.counts.found += 1
-            value = b"%b%c%b" % (source.to_bytes(8, "big"), cgi_hops, url.encode())
+            value = _queue_value(source, cgi_hops, url)
             if self._wait(server, _queue_key(server, hops, mark), value):
                 woken.append(server)
         return woken
@@ -246,8 +256,6 @@ class Frontier:
         """Take the waiting page of that URL, None when it is not waiting. For replaying the archive."""
         mark = fingerprint(url)
         server = server_of(url)
-        if self._db.get(b"p" + mark.to_bytes(8, "big")) is not None:
-            return None
         queue = self._queues.setdefault(server, _Queue(more=True))
         key, value = self._waiting(queue, server, mark)
         if key in queue.taken or value is None:
@@ -277,12 +285,13 @@ class Frontier:
         source = int.from_bytes(self._queues[page.server].taken[key][:8], "big")
         response = visit.response
         status = response.status if response is not None else 0
-        record = PageRecord(page.url, page.hops, visit.time, visit.outcome.value, status, source)
+        outcome = visit.outcome.value
+        record = PageRecord(page.url, page.hops, visit.time, outcome, status, source, page.cgi_hops)
         self._batch.delete(key)
         self._batch.put(b"p" + mark.to_bytes(8, "big"), msgspec.msgpack.encode(record))
-        self.server(page.server).visited += 1
+        accounts.count(self.server(page.server), visit.outcome)
         self.counts.visited += 1
-        self.counts.outcomes[visit.outcome.value] = self.counts.outcomes.get(visit.outcome.value, 0) + 1
+        self.counts.outcomes[outcome] = self.counts.outcomes.get(outcome, 0) + 1
         if response is not None:
             self.counts.bytes += len(response.body)
 
@@ -290,6 +299,30 @@ class Frontier:
         """The record of a visited page, by the fingerprint of its URL."""
         packed = self._db.get(b"p" + mark.to_bytes(8, "big"))
         return msgspec.msgpack.decode(packed, type=PageRecord) if packed else None
+
+    def queued(self, url: str) -> Queued | None:
+        """The waiting page of that URL, as of the last commit; reads its server's queue up to there."""
+        server, mark = server_of(url), fingerprint(url).to_bytes(8, "big")
+        for before, (key, value) in enumerate(self.scan(b"q" + server.encode() + b"\0")):
+            if key.endswith(mark):
+                return Queued(_page(server, key, value), int.from_bytes(value[:8], "big"), before)
+        return None
+
+    def wait_again(self, record: PageRecord) -> bool:
+        """Let a visited page wait once more, with the next commit; False when it does already.
+
+        Its record stays until the next visit replaces it: who found what is known all the time.
+        """
+        server, mark = server_of(record.url), fingerprint(record.url)
+        key = _queue_key(server, record.hops, mark)
+        if self._db.get(key) is not None:
+            return False
+        accounts.count(self.server(server), Outcome(record.outcome), -1)
+        self.counts.visited -= 1
+        # Below zero it can get in one share, never in all together: `layout` gives the first one all counts.
+        self.counts.outcomes[record.outcome] = self.counts.outcomes.get(record.outcome, 0) - 1
+        self._wait(server, key, _queue_value(record.found_on, record.cgi_hops, record.url))
+        return True
 
     def robots(self, server: str) -> RobotsRecord | None:
         """The server's robots.txt as last read."""
@@ -416,6 +449,10 @@ def _page(server: str, key: bytes, value: bytes) -> Page:
 def _queue_key(server: str, hops: int, mark: int) -> bytes:
     """Pages near the seeds first; among equals in fingerprint order, which spreads over a site's parts."""
     return b"q%b\0%c%b" % (server.encode(), hops, mark.to_bytes(8, "big"))
+
+
+def _queue_value(found_on: int, cgi_hops: int, url: str) -> bytes:
+    return b"%b%c%b" % (found_on.to_bytes(8, "big"), cgi_hops, url.encode())
 
 
 def _open(path: Path, *, read_only: bool) -> Rdict:

@@ -19,6 +19,7 @@ class PageRecord(msgspec.Struct, array_like=True):
     outcome: str
     status: int
     found_on: int = 0  # fingerprint of the page that linked here; 0: a seed
+    cgi_hops: int = 0
 
 
 class ServerRecord(msgspec.Struct, array_like=True):
@@ -34,6 +35,12 @@ class ServerRecord(msgspec.Struct, array_like=True):
     run: int = 0  # requests made on the present connection without a pause
     busy_since: float = 0.0  # when the present stretch without a long break began; 0: it has not
     ended_at: float = 0.0  # when the last visit ended
+    # Pages visited, by account of the coverage (`store.accounts`).
+    collected: int = 0
+    missing: int = 0
+    unreachable: int = 0
+    disallowed: int = 0
+    refused: int = 0
 
 
 class RobotsRecord(msgspec.Struct, array_like=True):

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joro.model import Outcome
+from joro.store.accounts import ACCOUNT_OF, OUTCOMES, account_of, count, coverage
+from joro.store.records import Counts, ServerRecord
+
+
+def test_every_outcome_has_one_account() -> None:
+    assert set(ACCOUNT_OF) == set(Outcome)
+    assert sum(map(len, OUTCOMES.values())) == len(Outcome)
+
+
+@given(st.lists(st.sampled_from(list(Outcome))))
+def test_the_accounts_of_a_server_add_up_to_its_visits(outcomes: list[Outcome]) -> None:
+    record = ServerRecord()
+    for outcome in outcomes:
+        count(record, outcome)
+    assert sum(getattr(record, account) for account in OUTCOMES) == record.visited == len(outcomes)
+
+
+def test_a_visit_can_be_taken_back() -> None:
+    record = ServerRecord()
+    count(record, Outcome.TIMEOUT)
+    count(record, Outcome.TIMEOUT, -1)
+    assert record == ServerRecord()
+
+
+def test_one_page_collected_makes_a_server_collected() -> None:
+    record = ServerRecord(found=9)
+    assert account_of(record) == "waiting"
+    count(record, Outcome.DISALLOWED)
+    assert account_of(record) == "disallowed"
+    count(record, Outcome.TIMEOUT)
+    assert account_of(record) == "unreachable"
+    count(record, Outcome.OK)
+    assert account_of(record) == "collected"
+
+
+def test_pages_over_quota_are_refused_and_what_was_not_visited_waits() -> None:
+    counts = Counts(found=10, visited=6, over_quota=3, outcomes={"ok": 4, "gone": 2, "timeout": 0})
+    found = coverage(counts, [ServerRecord(found=10, visited=6, collected=4, missing=2)])
+    assert found.pages == {
+        "collected": 4,
+        "missing": 2,
+        "unreachable": 0,
+        "disallowed": 0,
+        "refused": 3,
+        "waiting": 4,
+    }
+    assert found.reasons["refused"] == {"over quota": 3}
+    assert found.reasons["unreachable"] == {}
+    assert found.servers["collected"] == 1
