@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
+import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.scenarios.archived import responses
-from tests.scenarios.stage import Web, done, joro, serve_web
+from tests.scenarios.stage import JORO, Web, done, joro, serve_web
 
 pytestmark = pytest.mark.slow
 
@@ -85,3 +88,21 @@ def test_crawl_needs_a_seed_only_once(web: Web, tmp_path: Path) -> None:
     result = joro("crawl", "-C", path)
     assert result.returncode == 2
     assert "give a seed" in result.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_run_collects_indexes_serves_and_ends_at_once_when_told(
+    web: Web, tmp_path: Path, number: signal.Signals
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    path = web.collection(tmp_path / "run", politeness={"interval_s": 0.0}, portal={"port": port})
+    command = [*JORO, "run", "-C", str(path), "--limit", "40", *web.seeds]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    assert any("until Ctrl-C" in line for line in iter(process.stdout.readline, ""))
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=10) as answer:
+        assert answer.status == 200
+    process.send_signal(number)
+    rest, _ = process.communicate(timeout=30)
+    assert "Traceback" not in rest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
@@ -18,8 +17,8 @@ from tests.scenarios.stage import JORO, Web, done, serve_web
 
 pytestmark = pytest.mark.slow
 
-#: How often a process is killed; the long run of `make bench ONLY=kills` does it a hundred times.
-KILLS = int(os.environ.get("JORO_KILLS", "10"))
+#: How often a process is killed; `make bench ONLY=kills` does it a hundred times.
+KILLS = 10
 SETTINGS: dict[str, dict[str, Any]] = {
     "politeness": {"interval_s": 0.0},
     "archive": {"commit_every_s": 0.3, "warc_limit_bytes": 2_000_000},
@@ -33,7 +32,7 @@ def test_kill_dash_nine_in_mid_crawl_loses_no_page_and_doubles_none(tmp_path: Pa
         done("crawl", "-C", whole, *web.seeds)
         web.oracle.get("/reset")
         broken = web.collection(tmp_path / "broken", **SETTINGS)
-        crawl_with_kills(web, broken, processes)
+        crawl_with_kills(web, broken, processes, KILLS, random.Random(5))
         found = responses(broken)
         assert {url: count for url, count in found.items() if count > 1} == {}
         assert set(found) == set(responses(whole))
@@ -43,11 +42,10 @@ def test_kill_dash_nine_in_mid_crawl_loses_no_page_and_doubles_none(tmp_path: Pa
     done("archive", "check", "-C", broken)
 
 
-def crawl_with_kills(web: Web, collection: Path, processes: int) -> None:
+def crawl_with_kills(web: Web, collection: Path, processes: int, kills: int, chance: random.Random) -> None:
     """Collect everything; meanwhile kill a robot, or the whole set, at random moments."""
-    chance = random.Random(5)
     words = [*JORO, "crawl", "-q", "-p", str(processes), "-C", str(collection), *web.seeds]
-    for _ in range(KILLS):
+    for _ in range(kills):
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
         time.sleep(0.7 + chance.random() * 0.8)
         robots = psutil.Process(process.pid).children(recursive=True)
@@ -57,4 +55,4 @@ def crawl_with_kills(web: Web, collection: Path, processes: int) -> None:
             time.sleep(chance.random())  # the set starts the robot again; then it is killed itself
         process.send_signal(signal.SIGKILL)
         process.wait()
-    done(*words[len(JORO) :], timeout=300)
+    done(*words[len(JORO) :], timeout=900)

@@ -24,10 +24,13 @@ COMMANDS = {
     "index": ("index", "Make collected pages searchable."),
     "search": ("search", "Search the collected pages."),
     "stats": ("stats", "Show what the collection holds."),
+    "explain": ("explain", "Tell all there is to know about one URL."),
+    "retry": ("retry", "Let pages that were visited wait once more."),
     "portal": ("portal", "Serve the search page."),
     "archive": ("archive", "Look after the archived captures."),
     "breaker": ("breaker", "Stop a robot that asks too much: an access-limiting proxy."),
     "testweb": ("testweb", "Serve a synthetic internet on loopback."),
+    "scale-report": ("scale_report", "Measure how speed grows with units and processes."),
 }
 
 

@@ -114,8 +114,12 @@ async def _run(
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, end, number)
-    async with shown(report, RealClock(), quiet=quiet):
-        await work
+    try:
+        async with shown(report, RealClock(), quiet=quiet):
+            await work
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)  # uvloop would go on swallowing them
     return report()
 
 

@@ -59,6 +59,9 @@ def run(
         subprocess.run(_words(collection, "index", "--quiet"), check=False)
         if portal is not None:
             click.echo(f"searchable at {_address(collection)} until Ctrl-C")
+            signal.signal(
+                signal.SIGTERM, signal.default_int_handler
+            )  # takes the portal along, as Ctrl-C does
             portal.wait()
 
 
@@ -99,7 +102,7 @@ def _words(collection: Collection, *command: str) -> list[str]:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
-        process.send_signal(signal.SIGINT)
+        process.terminate()  # unlike SIGINT, no traceback from one that is still importing
     try:
         process.wait(timeout=20)
     except subprocess.TimeoutExpired:

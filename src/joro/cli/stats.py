@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import click
 
 from joro.cli.options import collection_option
 from joro.errors import CollectionError
+from joro.store.accounts import Coverage, coverage
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
 from joro.store.layout import share_count, shares, total_counts
@@ -16,17 +18,28 @@ from joro.store.records import Counts, ServerRecord
 
 #: So many of the largest servers are listed.
 LARGEST = 10
+#: The accounts of `store.accounts` as people read them.
+NAMES = {
+    "collected": "collected",
+    "missing": "missing",
+    "unreachable": "unreachable",
+    "disallowed": "refused by robots.txt",
+    "refused": "refused by our rules",
+    "waiting": "not yet visited",
+}
 
 
 @click.command()
 @collection_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def stats(collection: Collection, as_json: bool) -> None:
-    """Show what the collection holds: pages by outcome, the largest servers, archive size.
+    """Show what the collection holds: coverage of pages and servers, the largest servers, archive size.
+
+    Every page found stands in exactly one account, every server in the best of its pages' accounts.
 
     \b
     joro stats -C my-web
-    joro stats -C my-web --json | jq .outcomes
+    joro stats -C my-web --json | jq .coverage
     """
     facts = _facts(collection)
     if as_json:
@@ -43,7 +56,8 @@ def _facts(collection: Collection) -> dict[str, Any]:
         "found": counts.found,
         "visited": counts.visited,
         "waiting": counts.found - counts.visited,
-        "outcomes": dict(sorted(counts.outcomes.items(), key=lambda entry: -entry[1])),
+        "outcomes": {name: number for name, number in _by_number(counts.outcomes) if number},
+        "coverage": asdict(_coverage(counts, servers)),
         "received_bytes": counts.bytes,
         "archive_bytes": sum(warc.stat().st_size for warc in warcs),
         "archive_files": len(warcs),
@@ -52,12 +66,21 @@ def _facts(collection: Collection) -> dict[str, Any]:
     }
 
 
+def _by_number(numbers: dict[str, int]) -> list[tuple[str, int]]:
+    return sorted(numbers.items(), key=lambda entry: -entry[1])
+
+
+def _coverage(counts: Counts, servers: list[tuple[str, ServerRecord]]) -> Coverage:
+    return coverage(counts, [record for _, record in servers])
+
+
 def _frontier_facts(collection: Collection) -> tuple[Counts, list[tuple[str, ServerRecord]]]:
     folders = shares(collection.frontier, share_count(collection.frontier))
     if not folders:
         raise CollectionError(f"{collection.path} holds no page yet", remedy="run: joro crawl SEED")
     frontiers = [Frontier(folder, read_only=True) for folder in folders]
-    servers = [entry for frontier in frontiers for entry in frontier.all_servers()]
+    # A server without pages is known for its robots.txt only: others' lead there.
+    servers = [entry for frontier in frontiers for entry in frontier.all_servers() if entry[1].found]
     counts = total_counts(frontiers)
     for frontier in frontiers:
         frontier.abandon()
@@ -68,16 +91,24 @@ def _print(facts: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console()
-    table = Table(box=None, show_header=False, title=facts["collection"], title_justify="left")
+    table = Table(box=None, title=facts["collection"], title_justify="left")
     table.add_column(style="bold")
-    table.add_column(justify="right")
-    for name in ("found", "visited", "waiting", "servers"):
-        table.add_row(name, f"{facts[name]:,}")
-    for outcome, number in facts["outcomes"].items():
-        table.add_row(f"  {outcome}", f"{number:,}")
-    table.add_row("received", f"{facts['received_bytes'] / 1e6:,.1f} MB")
-    table.add_row("archive", f"{facts['archive_bytes'] / 1e6:,.1f} MB in {facts['archive_files']} files")
-    for server, number in facts["largest_servers"].items():
-        table.add_row(f"  {server}", f"{number:,} pages")
+    table.add_column("pages", justify="right")
+    table.add_column("servers", justify="right")
+    pages, servers, reasons = (facts["coverage"][name] for name in ("pages", "servers", "reasons"))
+    table.add_row("found", f"{sum(pages.values()):,}", f"{sum(servers.values()):,}")
+    for account, name in NAMES.items():
+        table.add_row(f"  {name}", f"{pages[account]:,}", f"{servers[account]:,}")
+        for reason, number in reasons.get(account, {}).items():
+            if list(reasons[account]) != [account]:
+                table.add_row(f"    [dim]{reason}[/]", f"[dim]{number:,}[/]")
+    console = Console()
     console.print(table)
+    console.print(_sizes(facts), "\n[bold]largest servers[/]", highlight=False)
+    for server, number in facts["largest_servers"].items():
+        console.print(f"  {server}  {number:,} pages", highlight=False, markup=False, soft_wrap=True)
+
+
+def _sizes(facts: dict[str, Any]) -> str:
+    received, archived = facts["received_bytes"] / 1e6, facts["archive_bytes"] / 1e6
+    return f"\nreceived {received:,.1f} MB, archive {archived:,.1f} MB in {facts['archive_files']} files"

@@ -54,11 +54,11 @@ RECORDS_LIMIT = 100_000
 #: URLs remembered in front of the seen set: most links of a page were met a moment ago.
 RECENT_LIMIT = 200_000
 #: Links gathered before the seen set is asked: its cost per link falls with the size of the batch.
-SETTLE_AT = 4_000
+SETTLE_AT = 8_000
 #: Fingerprints in memory before they are merged into the seen set's files.
 MERGE_AT = 1_000_000
 #: What RocksDB may use: blocks read, and two buffers being written.
-CACHE_BYTES = 64_000_000
+CACHE_BYTES = 128_000_000
 WRITE_BUFFER_BYTES = 32_000_000
 
 NO_MARK = 0  # "found on": a seed was found on no page
@@ -465,6 +465,7 @@ def _open(path: Path, *, read_only: bool) -> Rdict:
     table = BlockBasedOptions()
     table.set_block_cache(Cache(CACHE_BYTES))
     table.set_cache_index_and_filter_blocks(True)
+    table.set_bloom_filter(10, False)  # most look-ups are for servers never heard of
     options.set_block_based_table_factory(table)
     access = AccessType.read_only() if read_only else AccessType.read_write()
     try:
