@@ -23,7 +23,7 @@ LEAST_BYTES, MOST_BYTES = 2_048, 8_192
 BITS_PER_PIECE = 5.5
 #: New text of this many bytes makes a page worth its visit, if it is this part of what the page says.
 ENOUGH_BYTES, ENOUGH_SHARE = 80, 0.04
-#: In a longer piece, an echo does not matter.
+#: In a longer piece, an echo does not matter. Nor does it once enough is new: most pages are spared the look.
 ECHO_LIMIT_BYTES = 240
 
 _WORD = re.compile(rb"[A-Za-z\x80-\xff]+")
@@ -44,7 +44,7 @@ class Memory(msgspec.Struct, array_like=True):
             total += len(piece)
             if not self._learn(xxh3_64_intdigest(piece)):
                 continue
-            if len(piece) < ECHO_LIMIT_BYTES:
+            if new < ENOUGH_BYTES and len(piece) < ECHO_LIMIT_BYTES:
                 echo = echo if echo is not None else frozenset(_WORD.findall(url.encode()))
                 rest = [word for word in _WORD.findall(piece) if word not in echo]
                 if not rest or not self._learn(xxh3_64_intdigest(b" ".join(rest), 1)):
