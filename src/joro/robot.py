@@ -64,7 +64,8 @@ class Robot:
         if page is None:
             self._turns.give_back(server, None)
             return
-        visit = await self._visitor.visit(page, pause_s=self._address_pause_s(server))
+        once = self._manners.of(server).interval_s > 0
+        visit = await self._visitor.visit(page, pause_s=self._address_pause_s(server), once=once)
         if isinstance(visit, Later):
             self._postpone(page, errand)
             self._turns.give_back(server, visit.at)

@@ -96,14 +96,32 @@ def test_a_body_that_only_the_end_of_the_connection_ends_leaves_nothing_alive() 
     assert (exchange.outcome, exchange.kept_alive) == (None, False)
 
 
-def test_a_connection_the_server_closed_meanwhile_is_no_failure() -> None:
+@pytest.mark.parametrize(("wait_s", "once"), [(0.0, False), (1.2, True)])  # libcurl looks after a second
+def test_a_connection_the_server_closed_meanwhile_is_no_failure(wait_s: float, once: bool) -> None:
     async def scenario() -> tuple[Outcome | None, int]:
         async with scripted(HELLO, close=True) as web, open_client() as client:
             await client.get("http://a.example/", address="127.0.0.1", port=web.port)
-            second = await client.get("http://a.example/", address="127.0.0.1", port=web.port)
+            await asyncio.sleep(wait_s)
+            second = await client.get("http://a.example/", address="127.0.0.1", port=web.port, once=once)
             return second.outcome, web.connections
 
     assert run(scenario()) == (None, 2)
+
+
+def test_a_request_at_which_the_connection_is_cut_is_not_sent_again() -> None:
+    async def cut(writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async def scenario() -> tuple[Outcome | None, bool, int]:
+        async with scripted(HELLO, cut, HELLO) as web, open_client() as client:
+            await client.get("http://a.example/", address="127.0.0.1", port=web.port)
+            second = await client.get("http://a.example/", address="127.0.0.1", port=web.port)
+            seen = len(web.requests)
+            third = await client.get("http://a.example/", address="127.0.0.1", port=web.port)
+            assert third.outcome is None
+            return second.outcome, second.connected, seen
+
+    assert run(scenario()) == (Outcome.UNREACHABLE, True, 2)
 
 
 def test_a_connection_idle_for_too_long_is_not_used_again() -> None:

@@ -106,17 +106,19 @@ class Client:
         port: int,
         fields: Sequence[str] = (),
         proxy_fields: Sequence[str] = (),
+        once: bool = True,
     ) -> Exchange:
         """GET one URL from exactly `address`:`port`; from "" only a proxy can, which then resolves the name.
 
-        `proxy_fields` are for the proxy alone: they are neither passed on nor archived.
+        `proxy_fields` are for the proxy alone: they are neither passed on nor archived. Without `once` a
+        request that found its connection cut is sent again at once on a new one.
         """
         line = self._spare.pop() if self._spare else self._new_line()
         place = _place(address, port)
         if self._route.breaker:
             proxy_fields = [f"{_CONNECT_FIELD}: {place}", *proxy_fields]
             place = ""
-        line.prepare(url, place, fields, proxy_fields)
+        line.prepare(url, place, fields, proxy_fields, once=once)
         try:
             code, message = await self._multi.perform(line.curl)
             exchange = line.exchange(code, message, self._request(url, fields))
@@ -199,11 +201,17 @@ class _Line:
         self._is_tls = False
         self._is_full = False
         self._is_paused = False
+        self._once = False
+        self._was_asked = False
+        curl.setopt(pycurl.PREREQFUNCTION, self._may_ask)
         curl.setopt(pycurl.HEADERFUNCTION, self._head_lines.append)
         curl.setopt(pycurl.WRITEFUNCTION, self._take)
 
-    def prepare(self, url: str, place: str, fields: Sequence[str], proxy_fields: Sequence[str]) -> None:
+    def prepare(
+        self, url: str, place: str, fields: Sequence[str], proxy_fields: Sequence[str], *, once: bool
+    ) -> None:
         """Say what to ask for; what has not changed since the last transfer is not said again."""
+        self._once = once
         setopt = self.curl.setopt
         setopt(pycurl.URL, url)
         self._is_tls = url.startswith("https:")
@@ -227,6 +235,7 @@ class _Line:
         self._body = []
         self.size = 0
         self._is_full = False
+        self._was_asked = False
         return True
 
     def resume(self) -> None:
@@ -234,6 +243,12 @@ class _Line:
         if self._is_paused:
             self._is_paused = False
             self.curl.pause(pycurl.PAUSE_CONT)
+
+    def _may_ask(self, *_: object) -> int:
+        """libcurl asks again, without a pause, if a connection it used before is cut at our request."""
+        verdict: int = pycurl.PREREQFUNC_ABORT if self._once and self._was_asked else pycurl.PREREQFUNC_OK
+        self._was_asked = True
+        return verdict
 
     def _take(self, chunk: bytes) -> int | None:
         """Keep body bytes up to the limit; -1 tells libcurl to hang up."""

@@ -67,15 +67,18 @@ class Visitor:
         """Requests under way."""
         return self._client.open_transfers
 
-    async def visit(self, page: Page, fields: Sequence[str] = (), *, pause_s: float = 0.0) -> Visit | Later:
+    async def visit(
+        self, page: Page, fields: Sequence[str] = (), *, pause_s: float = 0.0, once: bool = True
+    ) -> Visit | Later:
         """Ask for one page and report what happened; `fields` are further header lines (see `validators`).
 
         A dead server is an observation, just as a 404 is: the schedule learns from both. `pause_s` is how
-        long its address must have been left alone before.
+        long its address must have been left alone before. `once`: the server gets no second request
+        without a pause, even if it cut the connection at the first.
         """
         host = host_of(page.url)
         if self._proxy_resolves and not is_address(host):
-            return await self._ask(page, [""], fields)
+            return await self._ask(page, [""], fields, once)
         addresses = await self._resolver.addresses(host)
         if not addresses:
             return Visit(page, self._clock.now(), Outcome.NO_ADDRESS)
@@ -88,7 +91,7 @@ class Visitor:
         if held is None and self._limits is not None:
             return Later(self._limits.free_at(allowed[0], self._clock.now(), pause_s))
         try:
-            visit = await self._ask(page, self._reachable(allowed)[:ADDRESSES_TRIED], fields)
+            visit = await self._ask(page, self._reachable(allowed)[:ADDRESSES_TRIED], fields, once)
         finally:
             if held is not None:
                 held.release(self._clock.now())
@@ -110,12 +113,12 @@ class Visitor:
         ours = [each for each in addresses if (":" in each) == (self._family == socket.AF_INET6)]
         return ours or addresses[:1]
 
-    async def _ask(self, page: Page, addresses: list[str], fields: Sequence[str]) -> Visit:
+    async def _ask(self, page: Page, addresses: list[str], fields: Sequence[str], once: bool) -> Visit:
         """Ask at the first address where someone is."""
         port = self._port(page.url)
         for address in addresses:
             start = self._clock.now()
-            exchange = await self._client.get(page.url, address=address, port=port, fields=fields)
+            exchange = await self._client.get(page.url, address=address, port=port, fields=fields, once=once)
             if exchange.connected:
                 break
         return self._report(page, start, exchange, address)
