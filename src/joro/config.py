@@ -69,7 +69,7 @@ class Fetch:
     body_limit_bytes: int = setting(16_000_000, "a longer body is cut and marked truncated", least=1_000)
     head_limit_bytes: int = setting(64_000, "longer response headers end the visit", least=1_000)
     memory_limit_bytes: int = setting(
-        32_000_000, "bodies under way may take so much memory together; big ones wait for room", least=1_000
+        24_000_000, "bodies under way may take so much memory together; big ones wait for room", least=1_000
     )
     stall_s: float = setting(
         30.0, "a server that sends less than stall_bytes_per_s for so long is left", least=1.0

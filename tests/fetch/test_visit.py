@@ -17,6 +17,7 @@ from joro.errors import ConfigError
 from joro.fetch.visit import Visitor, validators
 from joro.model import Outcome, Page, Visit
 from joro.url import canonical, join
+from tests.breaker.stand import breaker
 from tests.web import proxies
 from tests.web.authority import authority
 from tests.web.names import Zone, names
@@ -56,7 +57,8 @@ async def visit(settings: Fetch, url: str) -> Visit:
 
 def to(web: Scripted, settings: Fetch = LOOPBACK, **more: Any) -> Fetch:
     """Settings with which every server is `web`."""
-    return replace(settings, hosts={"*": "127.0.0.1"}, ports={"80": web.port, "443": web.port}, **more)
+    more = {"hosts": {"*": "127.0.0.1"}, **more}
+    return replace(settings, ports={"80": web.port, "443": web.port}, **more)
 
 
 def test_a_visit_tells_when_where_and_what() -> None:
@@ -284,6 +286,42 @@ def test_a_tunnel_refused_is_no_answer_of_the_server(tmp_path: Path) -> None:
 def test_an_address_in_the_url_is_judged_even_when_the_proxy_resolves(url: str) -> None:
     found, between, _ = run(through(proxies.http, canonical(url)))
     assert (found.outcome, between.asked) == (Outcome.FORBIDDEN_ADDRESS, [])
+
+
+def test_a_breaker_connects_where_we_say_and_the_server_notices_nothing() -> None:
+    async def scenario() -> tuple[Visit, Scripted, int]:
+        async with scripted(HELLO, address="127.0.0.7") as web, breaker() as between:
+            settings = to(web, hosts={"*": "127.0.0.7"}, breaker=f"127.0.0.1:{between.port}")
+            return await visit(settings, "http://a.example/x"), web, between.limiter.granted
+
+    found, web, granted = run(scenario())
+    assert (found.outcome, found.address, granted) == (Outcome.OK, "127.0.0.7", 1)
+    assert (found.request, web.callers) == (web.requests[0], ["127.0.0.1"])
+
+
+def test_what_a_breaker_refuses_was_no_visit_and_is_tried_again_later() -> None:
+    async def scenario() -> tuple[list[Visit], int]:
+        async with (
+            scripted(HELLO) as web,
+            breaker(per_server_per_minute=1) as between,
+            visiting(to(web, breaker=f"127.0.0.1:{between.port}")) as ask,
+        ):
+            return [await ask("http://a.example/") for _ in range(2)], web.connections
+
+    (first, second), connections = run(scenario())
+    assert (first.outcome, second.outcome, second.response) == (Outcome.OK, Outcome.UNREACHABLE, None)
+    assert (second.detail.startswith("breaker: refused;"), connections) == (True, 1)
+
+
+def test_behind_a_breaker_a_dead_address_is_passed_over_too() -> None:
+    async def scenario() -> Visit:
+        zone = {"a.example": ["127.0.0.3", "127.0.0.4"]}
+        async with scripted(HELLO, address="127.0.0.4") as web, names(zone) as server, breaker() as between:
+            settings = replace(LOOPBACK, nameservers=server.nameservers, ports={"80": web.port})
+            return await visit(replace(settings, breaker=f"127.0.0.1:{between.port}"), "http://a.example/")
+
+    found = run(scenario())
+    assert (found.outcome, found.address) == (Outcome.OK, "127.0.0.4")
 
 
 def test_a_proxy_in_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """What does a response say before its body?
 
-In:    header lines as they came in.
+In:    heads as they came in.
 Out:   the head of the final response, its status and fields.
 Never: complains: what is no HTTP has no status.
 """
@@ -11,29 +11,21 @@ import re
 from collections.abc import Mapping, Sequence
 
 _STATUS = re.compile(rb"HTTP/[0-9.]{1,3}[ \t]+([1-9][0-9]{2})(?=[ \t\r\n])")
+_START = re.compile(rb"^HTTP/", re.MULTILINE)
+_END = re.compile(rb"\n[ \t]*\r?\n")
 _FOLD = re.compile(r"\r?\n[ \t]+(?=[^\s])")
 
 
-def final_head(lines: Sequence[bytes]) -> bytes:
+def final_head(received: bytes) -> bytes:
     """The final response's head with its empty line; b"" while that has not come.
 
     1xx answers before it and trailers after it do not belong.
     """
-    head = b"".join(lines)
-    if head.endswith(b"\r\n\r\n") and head.count(b"\r\n\r\n") == 1:
-        return head
-    return _last_of(lines)
-
-
-def _last_of(lines: Sequence[bytes]) -> bytes:
-    start = 0
-    for number, line in enumerate(lines):
-        if line[:5] == b"HTTP/":
-            start = number
-    for number in range(start, len(lines)):
-        if not lines[number].strip():
-            return b"".join(lines[start : number + 1])
-    return b""
+    if received.endswith(b"\r\n\r\n") and received.count(b"\r\n\r\n") == 1:
+        return received
+    start = max((found.start() for found in _START.finditer(received)), default=0)
+    end = _END.search(received, start)
+    return received[start : end.end()] if end else b""
 
 
 def status_of(head: bytes) -> int | None:

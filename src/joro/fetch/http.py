@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 
 import pycurl
 
@@ -49,7 +50,7 @@ class Limits:
     head_bytes: int
     stall_s: float = 0.0  # 0: none but `timeout_s`
     stall_bytes_per_s: int = 1
-    memory_bytes: int = 0  # of all bodies under way; 0: none but `body_bytes`
+    memory_bytes: int = 24_000_000  # of all bodies under way
 
 
 #: libcurl's options and error numbers that pycurl gives no name.
@@ -89,8 +90,7 @@ class Client:
         self._limits = limits
         self._route = route or Route()
         self._multi = Multi(connections=connections + idle)
-        room_bytes = max(limits.memory_bytes, 2 * limits.body_bytes) if limits.memory_bytes else 2**62
-        self._room = Room(room_bytes, connections, asyncio.get_running_loop().call_soon)
+        self._room = Room(limits.memory_bytes, connections, asyncio.get_running_loop().call_soon)
         self._spare: list[_Line] = []
 
     @property
@@ -146,7 +146,7 @@ class Client:
             (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
             (pycurl.PATH_AS_IS, 1),
             (pycurl.TCP_NODELAY, 1),
-            (pycurl.BUFFERSIZE, 131_072),
+            (pycurl.BUFFERSIZE, 32_768),
             (pycurl.HEADEROPT, pycurl.HEADER_SEPARATE),
             (_SUPPRESS_CONNECT_HEADERS, 1),
             (pycurl.TIMEOUT_MS, int(limits.timeout_s * 1000)),
@@ -196,15 +196,15 @@ class _Line:
         self._fields: Sequence[str] | None = None  # set at present, beside the usual ones
         self._proxy_fields: Sequence[str] = ()
         self._place = ""
-        self._head_lines: list[bytes] = []
-        self._body: list[bytes] = []
+        self._head = BytesIO()
+        self._body = BytesIO()  # grows in place and gives its content away without a copy
         self._is_tls = False
         self._is_full = False
         self._is_paused = False
         self._once = False
         self._was_asked = False
         curl.setopt(pycurl.PREREQFUNCTION, self._may_ask)
-        curl.setopt(pycurl.HEADERFUNCTION, self._head_lines.append)
+        curl.setopt(pycurl.HEADERFUNCTION, self._head.write)
         curl.setopt(pycurl.WRITEFUNCTION, self._take)
 
     def prepare(
@@ -231,8 +231,9 @@ class _Line:
             self._is_paused = False
             self.curl.close()
             return False
-        self._head_lines.clear()
-        self._body = []
+        self._head.seek(0)
+        self._head.truncate()
+        self._body = BytesIO()
         self.size = 0
         self._is_full = False
         self._was_asked = False
@@ -258,7 +259,7 @@ class _Line:
             self._is_paused = True
             pause: int = pycurl.WRITEFUNC_PAUSE
             return pause
-        self._body.append(piece)
+        self._body.write(piece)
         self.size += len(piece)
         if piece is chunk:
             return None
@@ -267,7 +268,7 @@ class _Line:
 
     def exchange(self, code: int, message: str, request: bytes) -> Exchange:
         """The verdict, once libcurl is done."""
-        head = final_head(self._head_lines)
+        head = final_head(self._head.getvalue())
         if not head:
             outcome = _OUTCOMES.get(code, Outcome.UNREACHABLE)
             return Exchange(outcome, request, None, message, connected=self._was_connected(code))
@@ -275,9 +276,8 @@ class _Line:
         if len(head) > self._limits.head_bytes or status is None:
             return Exchange(Outcome.MALFORMED, request, None, message or "malformed response head")
         headers = fields_of(head)
-        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         chunked = headers.get("transfer-encoding", "").lower().endswith("chunked")
-        response = Response(status, head, body, headers, self._truncation(code), chunked)
+        response = Response(status, head, self._body.getvalue(), headers, self._truncation(code), chunked)
         kept_alive = not code and stays_open(head, status, headers)
         certificate = self._certificate() if self._is_tls else ""
         return Exchange(None, request, response, message, True, kept_alive, certificate)
