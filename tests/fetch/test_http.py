@@ -259,3 +259,34 @@ def test_a_cancelled_request_leaves_the_client_usable() -> None:
             return exchange.response.status if exchange.response else 0
 
     assert run(scenario()) == 200
+
+
+def test_big_bodies_wait_for_each_other_and_all_arrive() -> None:
+    big = b"HTTP/1.1 200 OK\r\nContent-Length: 90000\r\n\r\n" + b"x" * 90_000
+    limits = Limits(5.0, 1.0, body_bytes=100_000, head_bytes=10_000, memory_bytes=40_000)
+
+    async def scenario() -> list[Exchange]:
+        async with scripted(big) as web, open_client(limits) as client:
+            calls = [
+                client.get(f"http://{n}.example/", address="127.0.0.1", port=web.port) for n in range(10)
+            ]
+            return await asyncio.gather(*calls)
+
+    assert [len(each.response.body) for each in run(scenario()) if each.response] == [90_000] * 10
+
+
+def test_who_waits_for_room_until_its_time_is_up_is_cut_and_small_pages_pass() -> None:
+    stalled = b"HTTP/1.1 200 OK\r\nContent-Length: 90000\r\n\r\n" + b"x" * 50_000
+    limits = Limits(0.7, 0.5, body_bytes=100_000, head_bytes=10_000, memory_bytes=20_000)
+
+    async def scenario() -> tuple[list[Exchange], Exchange, Exchange]:
+        async with scripted(stalled) as web, scripted(HELLO) as other, open_client(limits) as client:
+            calls = [client.get(f"http://{n}.example/", address="127.0.0.1", port=web.port) for n in range(3)]
+            waiting = asyncio.gather(*calls)
+            small = await client.get("http://s.example/", address="127.0.0.1", port=other.port)
+            cut = await waiting
+            return cut, small, await client.get("http://s.example/", address="127.0.0.1", port=other.port)
+
+    cut, small, after = run(scenario())
+    assert [each.response.truncated for each in cut if each.response] == [Truncated.TIME] * 3
+    assert (small.outcome, after.outcome) == (None, None)
