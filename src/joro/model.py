@@ -30,6 +30,7 @@ class Outcome(enum.Enum):
     NO_ADDRESS = "no address"  # the name does not resolve
     FORBIDDEN_ADDRESS = "forbidden address"  # the name resolves to where we must not go
     UNWANTED = "unwanted"  # answered, but a rule of the operator keeps it out of the archive
+    TRAP = "trap"  # pages like it had nothing to say; nothing was sent
     DISALLOWED = "disallowed"  # robots.txt says no; nothing was sent
 
 

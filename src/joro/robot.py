@@ -15,6 +15,7 @@ Paper: S3 (one connection to a server; seen URLs and exclusions inside the unit)
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from joro import __version__
@@ -26,6 +27,7 @@ from joro.coordinate.exchange import Exchange, FoundLink
 from joro.coordinate.report import Report
 from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
+from joro.discover.traps import WATCHED_FROM, Traps
 from joro.discover.wanted import Verdict, Wanted
 from joro.fetch.address import AddressLimits
 from joro.fetch.callers import Callers
@@ -64,8 +66,7 @@ class Robot:
         if page is None:
             self._turns.give_back(server, None)
             return
-        once = self._manners.of(server).interval_s > 0
-        visit = await self._visitor.visit(page, pause_s=self._address_pause_s(server), once=once)
+        visit = await self._visit(page)
         if isinstance(visit, Later):
             self._postpone(page, errand)
             self._turns.give_back(server, visit.at)
@@ -77,13 +78,27 @@ class Robot:
         self._turns.give_back(server, self._ready_at(visit))
         self._commit_if_due()
 
+    async def _visit(self, page: Page) -> Visit | Later:
+        server = page.server
+        once = self._manners.of(server).interval_s > 0
+        try:
+            return await self._visitor.visit(page, pause_s=self._address_pause_s(server), once=once)
+        except asyncio.CancelledError:  # we hang up: for the server, that ends a visit like any other
+            record = self.frontier.server(server)
+            record.ready_at = max(record.ready_at, self._clock.now() + self._usual_s(server))
+            raise
+
     def _next_page(self, server: str) -> Page | None:
         """The first waiting page that robots.txt allows; those before it are done with."""
         rules = self._exclusions.rules(server)
         while rules is not None and (page := self._take(server)) is not None:
-            if rules.allows(page.url):
+            if not rules.allows(page.url):
+                self.frontier.done(Visit(page, self._clock.now(), self._exclusions.refusal(server)))
+            elif self._traps.verdict(page.url) is not None:
+                self.frontier.done(Visit(page, self._clock.now(), Outcome.TRAP))
+                self.frontier.add(self._traps.admit([page.url]), page.hops)  # perhaps in a better spelling
+            else:
                 return page
-            self.frontier.done(Visit(page, self._clock.now(), self._exclusions.refusal(server)))
         return None
 
     def _take(self, server: str) -> Page | None:
@@ -120,9 +135,15 @@ class Robot:
 
     def _close(self, visit: Visit, *, follow: bool = True) -> None:
         """What visits and replayed captures have in common."""
-        if follow and visit.response is not None and visit.outcome in LEADING_ON:
-            outline = outline_of(visit.page.url, visit.response, self._settings.identity.name)
-            self._register(outline.to_follow, visit.page)
+        page, response = visit.page, visit.response
+        if response is not None and visit.outcome in LEADING_ON:
+            visits = self.frontier.server(page.server).visited
+            watched = visits >= WATCHED_FROM
+            outline = outline_of(page.url, response, self._settings.identity.name, likeness=watched)
+            if watched:
+                self._traps.observe(page.url, outline.likeness, visits)
+            if follow:
+                self._register(outline.to_follow, page)
         self.frontier.done(visit)
 
     def _register(self, urls: list[str], source: Page) -> None:
@@ -145,11 +166,11 @@ class Robot:
 
     def _settle(self) -> None:
         """Give servers a turn that have pages waiting now and had none before."""
-        self._enter(self.frontier.settle(self._boundary.quota))
+        self._enter(self.frontier.settle(self._boundary.quota, self._traps.admit))
 
     def _enter(self, servers: list[str]) -> None:
         for server in servers:
-            ready_at = max(self._not_before, self.frontier.server(server).ready_at)
+            ready_at = max(self._resumed_at(server), self.frontier.server(server).ready_at)
             self._turns.enter(server, self._manners.next_open(server, max(ready_at, self._clock.now())))
 
     def _learn_rules(self, errand: Errand, visit: Visit) -> None:
@@ -176,9 +197,17 @@ class Robot:
     def _ready_at(self, visit: Visit) -> float:
         """When the server of a visit just ended may be visited again."""
         server = visit.page.server
+        record = self.frontier.server(server)
+        ready_at = self._manners.finished(record, visit, self._crawl_delay_s(server), self._clock.now())
+        self._has_promised |= self._manners.has_promised(record, visit)
+        return ready_at
+
+    def _usual_s(self, server: str) -> float:
+        return self._manners.usual_s(server, self.frontier.server(server), self._crawl_delay_s(server))
+
+    def _crawl_delay_s(self, server: str) -> float | None:
         rules = self._exclusions.rules(server)
-        delay = rules.crawl_delay_s if rules is not None else None
-        return self._manners.finished(self.frontier.server(server), visit, delay, self._clock.now())
+        return rules.crawl_delay_s if rules is not None else None
 
     def __init__(
         self, collection: Collection, clock: Clock, *, share: Share = ALONE, page_limit: int | None = None
@@ -192,6 +221,7 @@ class Robot:
         self._tries: dict[str, int] = {}
         self._committed_at = clock.now()
         self._uncommitted = 0
+        self._has_promised = False  # a longer pause, since the last commit
         self._stopping = False
         self._boundary = Boundary(settings.scope)
         self._wanted = Wanted(settings.scope)
@@ -201,9 +231,9 @@ class Robot:
         self._turns = Turns()
         self._callers = Callers(self.call_on, self._next_server, settings.fetch.sockets)
         self.frontier = Frontier(collection.frontier / share.folder)
-        # After a kill the latest visits are forgotten: nobody is visited before that can do no harm.
-        late = 0.0 if self.frontier.was_closed else settings.politeness.interval_s
-        self._not_before = clock.now() + late
+        self._traps = Traps(self.frontier.trap_state)
+        self._started_at = clock.now()
+        self._wary_until = self._started_at
         self._exclusions = Exclusions(
             self.frontier, self._manners.of, agent=settings.identity.name, clock=clock
         )
@@ -214,22 +244,33 @@ class Robot:
             collection.archive, limit_bytes=limit, clock=clock, robot=agent, process=share.number
         )
 
+    def _resumed_at(self, server: str) -> float:
+        """After a kill the latest visits are forgotten: nobody is visited before that can do no harm."""
+        if self.frontier.was_closed:
+            return 0.0
+        resumed_at = self._started_at + self._usual_s(server)
+        self._wary_until = max(self._wary_until, resumed_at)
+        return resumed_at
+
     def _commit_if_due(self) -> None:
         late = self._clock.now() - self._committed_at >= self._settings.archive.commit_every_s
-        if late or self._uncommitted >= COMMIT_EVERY_VISITS:
+        if late or self._has_promised or self._uncommitted >= COMMIT_EVERY_VISITS:
             self._commit()
 
-    def _commit(self) -> None:
+    def _commit(self, *, last: bool = False) -> None:
         """The archive first: after a crash it may be ahead of the frontier, never behind."""
         position = self._archive.flush()
         for link in self.exchange.before_commit():
             self.frontier.add([link.url], link.hops, cgi_hops=link.cgi_hops, found_on=link.found_on)
         self._settle()
+        for server, state in self._traps.unsaved(all_states=last):
+            self.frontier.keep_trap_state(server, state)
         self.frontier.commit((position.name, position.offset) if position.name else None)
         self.exchange.after_commit()
         self._enter(self.frontier.wake())
         self._committed_at = self._clock.now()
         self._uncommitted = 0
+        self._has_promised = False
 
     def _replay(self, collection: Collection) -> None:
         """After a crash: what the archive holds beyond the last commit enters the frontier."""
@@ -244,7 +285,7 @@ class Robot:
                 outcome = outcome_of(response.status, response.headers)
                 visit = Visit(page, record.time, outcome, response=response)
                 self._close(visit, follow=self._wants(visit).follow)
-                self.frontier.settle(self._boundary.quota)
+                self.frontier.settle(self._boundary.quota, self._traps.admit)
         self.exchange.before_commit()
         self.frontier.commit(last)
         self.exchange.after_commit()
@@ -301,12 +342,21 @@ class Robot:
         """The server whose turn it is, if anyone may start at all."""
         if self._is_over(len(self._callers)):
             return None
-        now = self._clock.now()
-        server = self._turns.take(now)
+        server = self._take_turn()
         if server is None and self.frontier.has_found:
             self._settle()
-            server = self._turns.take(now)
+            server = self._take_turn()
         return server
+
+    def _take_turn(self) -> str | None:
+        """Hours may have ended while a server waited for one of us to be free."""
+        now = self._clock.now()
+        while (server := self._turns.take(now)) is not None:
+            opens_at = self._manners.next_open(server, now)
+            if opens_at <= now:
+                return server
+            self._turns.give_back(server, opens_at)
+        return None
 
     def _seconds_to_wait(self) -> float:
         """Until a server is ready, or a commit is due."""
@@ -318,8 +368,9 @@ class Robot:
     async def _leave(self) -> None:
         await self._visitor.close()
         if self._callers.failure is None:
-            self._commit()
+            self._commit(last=True)
             self._archive.close()
+        if self._callers.failure is None and self._clock.now() >= self._wary_until:
             self.frontier.close()
-        else:
+        else:  # also when what a kill made us forget is still fresh
             self.frontier.abandon()

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from joro.errors import CollectionError
 from joro.model import Outcome, Page, Response, Visit
-from joro.store.frontier import QUEUE_LIMIT, Frontier
+from joro.store.frontier import Frontier
+from joro.store.queue import QUEUE_LIMIT
 from joro.store.records import RobotsRecord
 from joro.url import fingerprint
 

@@ -14,10 +14,13 @@ from joro.parse.charset import charset_of, decode
 from joro.parse.directives import directives, header_directives
 from joro.parse.html import Tree
 from joro.parse.language import language_of
+from joro.parse.likeness import Likeness, bytes_likeness, likeness_of
 from joro.parse.links import base_of, link_urls, links
 from joro.parse.payload import is_html, mime_of, unwrap
 from joro.parse.text import title_of, visible_text, without_soft_breaks
 from joro.url import join
+
+NO_LIKENESS = Likeness()
 
 #: Bytes that decide whether a payload without a media type is a page.
 _HEAD_BYTES = 512
@@ -34,6 +37,7 @@ class Outline:
     canonical: str = ""  # what rel=canonical says, "" if nothing
     base: str = ""
     charset: str = ""
+    likeness: Likeness = NO_LIKENESS  # only when asked for
 
     @property
     def follow(self) -> bool:
@@ -48,8 +52,16 @@ class Outline:
         return [url for url in self.links if url not in self.nofollow] if self.nofollow else self.links
 
 
-def outline(payload: bytes, url: str, content_type: str, x_robots: str = "", agent: str = "joro") -> Outline:
-    """Links and directives of a payload; one that is no page has no links."""
+def outline(
+    payload: bytes,
+    url: str,
+    content_type: str,
+    x_robots: str = "",
+    agent: str = "joro",
+    *,
+    likeness: bool = False,
+) -> Outline:
+    """Links and directives of a payload, and its likeness if asked for; what is no page has no links."""
     if not is_html(mime_of({"content-type": content_type}), payload[:_HEAD_BYTES]):
         return Outline(directives=header_directives(x_robots, agent), base=url)
     charset = charset_of(payload, content_type, url)
@@ -64,10 +76,11 @@ def outline(payload: bytes, url: str, content_type: str, x_robots: str = "", age
         canonical=canonical,
         base=base,
         charset=charset,
+        likeness=likeness_of(tree) if likeness else NO_LIKENESS,
     )
 
 
-def outline_of(url: str, response: Response, agent: str = "joro") -> Outline:
+def outline_of(url: str, response: Response, agent: str = "joro", *, likeness: bool = False) -> Outline:
     """The outline of a response; a redirect is a page with one link."""
     headers = response.headers
     x_robots = headers.get("x-robots-tag", "")
@@ -77,11 +90,14 @@ def outline_of(url: str, response: Response, agent: str = "joro") -> Outline:
         return Outline([target] if target else [], directives=asked, base=url)
     mime = mime_of(headers)
     if not is_html(mime, b"<p>"):
-        return Outline(directives=header_directives(x_robots, agent), base=url)
+        asked = header_directives(x_robots, agent)
+        seen = bytes_likeness(response.body) if likeness else NO_LIKENESS
+        return Outline(directives=asked, base=url, likeness=seen)
     content = unwrap(response)
     if content.undecoded and not is_html("", content.content[:_HEAD_BYTES]):
         return Outline(directives=header_directives(x_robots, agent), base=url)
-    return outline(content.content, url, headers.get("content-type", ""), x_robots, agent)
+    content_type = headers.get("content-type", "")
+    return outline(content.content, url, content_type, x_robots, agent, likeness=likeness)
 
 
 def document_of(url: str, response: Response, agent: str = "joro") -> Document:

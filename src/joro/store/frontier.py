@@ -22,6 +22,7 @@ Keys (one RocksDB per process):
     s SERVER             → ServerRecord
     w SERVER             → nothing: the server has pages waiting
     r SERVER             → RobotsRecord
+    t SERVER             → state of `discover.traps`
     n NUMBER             → fingerprints not yet in the seen set's files
     m NAME               → position in the archive, counts, …
 A MARK is the fingerprint of a URL.
@@ -31,22 +32,23 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from rocksdict import AccessType, BlockBasedOptions, Cache, Options, Rdict, ReadOptions, WriteBatch
+from rocksdict import ReadOptions, WriteBatch
 
-from joro.errors import CollectionError, DiskFull
 from joro.model import Outcome, Page, Visit
 from joro.store import accounts
+from joro.store.queue import QUEUE_LIMIT, Queue, page_of, queue_key, queue_value
 from joro.store.records import Counts, PageRecord, RobotsRecord, ServerRecord
+from joro.store.rocks import opened, translated
 from joro.store.seen import Marks, SeenSet
 from joro.url import fingerprint, server_of
 
-#: Waiting pages a server keeps in memory; the others stay on disk until these are used up.
-QUEUE_LIMIT = 16
 #: Servers awake at the same time: at one visit in 20 seconds each, a thousand pages a second.
 AWAKE_LIMIT = 20_000
 #: Server records kept in memory.
@@ -57,11 +59,13 @@ RECENT_LIMIT = 200_000
 SETTLE_AT = 8_000
 #: Fingerprints in memory before they are merged into the seen set's files.
 MERGE_AT = 1_000_000
-#: What RocksDB may use: blocks read, and two buffers being written.
-CACHE_BYTES = 128_000_000
-WRITE_BUFFER_BYTES = 32_000_000
 
 NO_MARK = 0  # "found on": a seed was found on no page
+
+#: A link: mark, URL, hops, CGI hops, URL of the page it was found on.
+_Found = tuple[int, str, int, int, str]
+#: Which of these new links, found on this page, are worth a visit?
+Admission = Callable[[list[str], str], list[str]]
 
 
 class Queued(NamedTuple):
@@ -72,41 +76,19 @@ class Queued(NamedTuple):
     before: int  # pages of its server that come first
 
 
-class _Queue:
-    """A server's next pages: a heap of (key, value); `more` says that the disk holds further ones."""
-
-    __slots__ = ("disk_from", "heap", "more", "taken")
-
-    def __init__(self, *, more: bool = False) -> None:
-        self.heap: list[tuple[bytes, bytes]] = []
-        self.taken: dict[bytes, bytes] = {}  # handed out, and not yet deleted on disk
-        self.more = more
-        self.disk_from = b""  # no waiting key that is only on disk is smaller
-
-    def trim(self) -> None:
-        """Leave to the disk what exceeds QUEUE_LIMIT; only right after a commit."""
-        if len(self.heap) <= 2 * QUEUE_LIMIT:
-            return
-        self.heap.sort()
-        first_left = self.heap[QUEUE_LIMIT][0]
-        self.disk_from = min(self.disk_from, first_left) if self.more else first_left
-        self.more = True
-        del self.heap[QUEUE_LIMIT:]
-
-
 class Frontier:
     """The pages of one process."""
 
     def __init__(self, directory: Path, *, read_only: bool = False) -> None:
         self._path = directory / "pages"
-        self._db = _open(self._path, read_only=read_only)
+        self._db = opened(self._path, read_only=read_only)
         self._batch = WriteBatch(raw_mode=True)
-        self._queues: dict[str, _Queue] = {}
+        self._queues: dict[str, Queue] = {}
         self._servers: dict[str, ServerRecord] = {}
         self._changed: set[str] = set()
         self._finished: list[tuple[str, bytes]] = []
         self._recent: set[str] = set()
-        self._found: list[tuple[int, str, int, int, int]] = []  # (mark, URL, hops, CGI hops, found on)
+        self._found: list[_Found] = []
         self._put_to_sleep: set[str] = set()  # since the last commit
         self._sleepers_from: bytes | None = b"w"  # where to look for sleepers; None: nobody sleeps
         packed = self._db.get(b"mcounts")
@@ -152,11 +134,10 @@ class Frontier:
     def add(self, urls: Iterable[str], hops: int, *, cgi_hops: int = 0, found_on: str = "") -> bool:
         """Take in links to canonical URLs; True when so many have gathered that `settle` is due."""
         recent, found = self._recent, self._found
-        source = fingerprint(found_on) if found_on else NO_MARK
         for url in urls:
             if url not in recent:
                 recent.add(url)
-                found.append((fingerprint(url), url, hops, cgi_hops, source))
+                found.append((fingerprint(url), url, hops, cgi_hops, found_on))
         return len(found) >= SETTLE_AT
 
     @property
@@ -171,27 +152,51 @@ class Frontier:
         self._recent.add(url)
         return True
 
-    def settle(self, quota: Callable[[str], int]) -> list[str]:
-        """Let those links wait that are new, up to a quota per server; the servers that had none before."""
+    def settle(self, quota: Callable[[str], int], admit: Admission = lambda urls, source: urls) -> list[str]:
+        """Let those links wait that are new, worth it, and within the quota of their server.
+
+        `admit` says of new links, and the page they were found on, which are worth it, perhaps in another
+        spelling. The servers that had no page waiting before are returned.
+        """
+        woken: list[str] = []
+        while self._found:  # another spelling may be new or known in its turn
+            for source, links in groupby(self._new_links(), key=itemgetter(4)):
+                by_url = {link[1]: link for link in links}
+                _, _, hops, cgi_hops, _ = next(iter(by_url.values()))
+                admitted = admit(list(by_url), source)
+                self.counts.trapped += len(by_url) - len(admitted)
+                self.add(
+                    (url for url in admitted if url not in by_url), hops, cgi_hops=cgi_hops, found_on=source
+                )
+                woken += [
+                    server
+                    for url in admitted
+                    if url in by_url and (server := self._let_wait(by_url[url], quota)) is not None
+                ]
+        return woken
+
+    def _new_links(self) -> list[_Found]:
+        """Those among the links found that were never seen before."""
         found, self._found = self._found, []
         if len(self._recent) > RECENT_LIMIT:
             self._recent.clear()
-        woken: list[str] = []
         marks = np.fromiter((link[0] for link in found), np.uint64, len(found))
-        for position in self._seen.add(marks).tolist():
-            mark, url, hops, cgi_hops, source = found[position]
-            self._fresh.append(mark)
-            server = server_of(url)
-            record = self.server(server)
-            if record.found >= quota(server):
-                self.counts.over_quota += 1
-                continue
-            record.found += 1
-            self.counts.found += 1
-            value = _queue_value(source, cgi_hops, url)
-            if self._wait(server, _queue_key(server, hops, mark), value):
-                woken.append(server)
-        return woken
+        new = [found[position] for position in self._seen.add(marks).tolist()]
+        self._fresh += [link[0] for link in new]
+        return new
+
+    def _let_wait(self, link: _Found, quota: Callable[[str], int]) -> str | None:
+        """Register a page; its server, if that gives it something to do."""
+        mark, url, hops, cgi_hops, source = link
+        server = server_of(url)
+        record = self.server(server)
+        if record.found >= quota(server):
+            self.counts.over_quota += 1
+            return None
+        record.found += 1
+        self.counts.found += 1
+        value = queue_value(fingerprint(source) if source else NO_MARK, cgi_hops, url)
+        return server if self._wait(server, queue_key(server, hops, mark), value) else None
 
     def _wait(self, server: str, key: bytes, value: bytes) -> bool:
         """Put a page into its server's queue; True when that gives the server something to do."""
@@ -206,7 +211,7 @@ class Frontier:
         if len(self._queues) >= AWAKE_LIMIT or server in self._put_to_sleep:
             self._put_to_sleep.add(server)
             return False
-        queue = self._queues[server] = _Queue(more=self._db.get(name) is not None)
+        queue = self._queues[server] = Queue(more=self._db.get(name) is not None)
         queue.heap.append((key, value))
         return True
 
@@ -227,7 +232,7 @@ class Frontier:
             if len(woken) == room:
                 self._sleepers_from = key
                 return woken
-            self._queues[server] = _Queue(more=True)
+            self._queues[server] = Queue(more=True)
             woken.append(server)
         self._sleepers_from = None
         return woken
@@ -244,33 +249,33 @@ class Frontier:
             return None
         key, value = heapq.heappop(queue.heap)
         queue.taken[key] = value
-        return _page(server, key, value)
+        return page_of(server, key, value)
 
     def put_back(self, page: Page) -> None:
         """The page waits again."""
         queue = self._queues[page.server]
-        key = _queue_key(page.server, page.hops, fingerprint(page.url))
+        key = queue_key(page.server, page.hops, fingerprint(page.url))
         heapq.heappush(queue.heap, (key, queue.taken.pop(key)))
 
     def take_url(self, url: str) -> Page | None:
         """Take the waiting page of that URL, None when it is not waiting. For replaying the archive."""
         mark = fingerprint(url)
         server = server_of(url)
-        queue = self._queues.setdefault(server, _Queue(more=True))
+        queue = self._queues.setdefault(server, Queue(more=True))
         key, value = self._waiting(queue, server, mark)
         if key in queue.taken or value is None:
             return None
         queue.heap = [entry for entry in queue.heap if entry[0] != key]
         heapq.heapify(queue.heap)
         queue.taken[key] = value
-        return _page(server, key, value)
+        return page_of(server, key, value)
 
-    def _waiting(self, queue: _Queue, server: str, mark: int) -> tuple[bytes, bytes | None]:
+    def _waiting(self, queue: Queue, server: str, mark: int) -> tuple[bytes, bytes | None]:
         for key, value in queue.heap:
             if key.endswith(mark.to_bytes(8, "big")):
                 return key, value
         for hops in range(256):
-            key = _queue_key(server, hops, mark)
+            key = queue_key(server, hops, mark)
             found: bytes | None = self._db.get(key)
             if found is not None:
                 return key, found
@@ -280,7 +285,7 @@ class Frontier:
         """The visit is over and its outcome final."""
         page = visit.page
         mark = fingerprint(page.url)
-        key = _queue_key(page.server, page.hops, mark)
+        key = queue_key(page.server, page.hops, mark)
         self._finished.append((page.server, key))
         source = int.from_bytes(self._queues[page.server].taken[key][:8], "big")
         response = visit.response
@@ -305,7 +310,7 @@ class Frontier:
         server, mark = server_of(url), fingerprint(url).to_bytes(8, "big")
         for before, (key, value) in enumerate(self.scan(b"q" + server.encode() + b"\0")):
             if key.endswith(mark):
-                return Queued(_page(server, key, value), int.from_bytes(value[:8], "big"), before)
+                return Queued(page_of(server, key, value), int.from_bytes(value[:8], "big"), before)
         return None
 
     def wait_again(self, record: PageRecord) -> bool:
@@ -314,14 +319,14 @@ class Frontier:
         Its record stays until the next visit replaces it: who found what is known all the time.
         """
         server, mark = server_of(record.url), fingerprint(record.url)
-        key = _queue_key(server, record.hops, mark)
+        key = queue_key(server, record.hops, mark)
         if self._db.get(key) is not None:
             return False
         accounts.count(self.server(server), Outcome(record.outcome), -1)
         self.counts.visited -= 1
         # Below zero it can get in one share, never in all together: `layout` gives the first one all counts.
         self.counts.outcomes[record.outcome] = self.counts.outcomes.get(record.outcome, 0) - 1
-        self._wait(server, key, _queue_value(record.found_on, record.cgi_hops, record.url))
+        self._wait(server, key, queue_value(record.found_on, record.cgi_hops, record.url))
         return True
 
     def robots(self, server: str) -> RobotsRecord | None:
@@ -332,6 +337,15 @@ class Frontier:
     def keep_robots(self, server: str, record: RobotsRecord) -> None:
         """Remember a robots.txt over restarts."""
         self._batch.put(b"r" + server.encode(), msgspec.msgpack.encode(record))
+
+    def trap_state(self, server: str) -> bytes | None:
+        """What is known about the traps of a server."""
+        state: bytes | None = self._db.get(b"t" + server.encode())
+        return state
+
+    def keep_trap_state(self, server: str, state: bytes) -> None:
+        """Remember the traps of a server over restarts."""
+        self._batch.put(b"t" + server.encode(), state)
 
     def keep(self, name: str, value: bytes | None) -> None:
         """Remember something by name with the next commit, or forget it."""
@@ -396,7 +410,7 @@ class Frontier:
         try:
             self._db.write(batch)
         except Exception as error:  # rocksdict has no exception class of its own
-            raise _translated(error, self._path) from None
+            raise translated(error, self._path) from None
 
     def _tidy(self, server: str) -> None:
         """After a commit: what has no work leaves memory."""
@@ -420,7 +434,7 @@ class Frontier:
         """Leave without a word, as a killed process would."""
         self._db.close()
 
-    def _refill(self, server: str, queue: _Queue) -> None:
+    def _refill(self, server: str, queue: Queue) -> None:
         prefix = b"q" + server.encode() + b"\0"
         for key, value in self.scan(prefix, queue.disk_from):
             if key in queue.taken:
@@ -440,48 +454,3 @@ class Frontier:
         while cursor.valid():
             yield cursor.key(), cursor.value()
             cursor.next()
-
-
-def _page(server: str, key: bytes, value: bytes) -> Page:
-    return Page(value[9:].decode(), key[-9], server, value[8])
-
-
-def _queue_key(server: str, hops: int, mark: int) -> bytes:
-    """Pages near the seeds first; among equals in fingerprint order, which spreads over a site's parts."""
-    return b"q%b\0%c%b" % (server.encode(), hops, mark.to_bytes(8, "big"))
-
-
-def _queue_value(found_on: int, cgi_hops: int, url: str) -> bytes:
-    return b"%b%c%b" % (found_on.to_bytes(8, "big"), cgi_hops, url.encode())
-
-
-def _open(path: Path, *, read_only: bool) -> Rdict:
-    options = Options(raw_mode=True)
-    options.create_if_missing(not read_only)
-    options.set_keep_log_file_num(2)
-    options.set_max_log_file_size(1_000_000)
-    options.set_write_buffer_size(WRITE_BUFFER_BYTES)
-    options.set_max_write_buffer_number(2)
-    table = BlockBasedOptions()
-    table.set_block_cache(Cache(CACHE_BYTES))
-    table.set_cache_index_and_filter_blocks(True)
-    table.set_bloom_filter(10, False)  # most look-ups are for servers never heard of
-    options.set_block_based_table_factory(table)
-    access = AccessType.read_only() if read_only else AccessType.read_write()
-    try:
-        return Rdict(str(path), options=options, access_type=access)
-    except Exception as error:  # rocksdict has no exception class of its own
-        raise _translated(error, path) from None
-
-
-def _translated(error: Exception, path: Path) -> Exception:
-    text = str(error)
-    if "No space left" in text or "Disk quota" in text or "File too large" in text:
-        return DiskFull(
-            f"no room left on the disk of {path}", remedy="make room, then run the same command again"
-        )
-    if "does not exist" in text or "No such file" in text:
-        return CollectionError(f"{path} holds no frontier yet", remedy="run: joro crawl SEED")
-    return CollectionError(
-        f"the frontier in {path} cannot be used ({text})", remedy="check the disk and permissions"
-    )

@@ -23,7 +23,7 @@ from joro.url import server_of
 
 #: Keys copied before they are written.
 _BATCH = 50_000
-_ADDED = ("found", "visited", "over_quota", "bytes")
+_ADDED = ("found", "visited", "over_quota", "trapped", "bytes")
 
 
 def share_count(directory: Path) -> int:
@@ -60,7 +60,10 @@ def reshare(directory: Path, count: int, owner: Callable[[str], int]) -> None:
     new[0].counts = total_counts(old)
     for number, frontier in enumerate(new):
         frontier.commit(old[number].position if number < len(old) else None)
-        frontier.close()
+        if all(each.was_closed for each in old):
+            frontier.close()
+        else:  # whoever opens it must know that somebody was killed
+            frontier.abandon()
     for frontier in old:
         frontier.abandon()
     shutil.rmtree(directory / "exchange", ignore_errors=True)
@@ -86,7 +89,7 @@ def _sorted_out(old: list[Frontier], new: list[Frontier], owner: Callable[[str],
 
 def _keys(frontiers: list[Frontier]) -> Iterator[tuple[bytes, bytes]]:
     for frontier in frontiers:
-        for kind in (b"q", b"p", b"s", b"w", b"r"):
+        for kind in (b"q", b"p", b"s", b"w", b"r", b"t"):
             yield from frontier.scan(kind)
 
 

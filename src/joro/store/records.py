@@ -56,6 +56,7 @@ class Counts(msgspec.Struct):
 
     found: int = 0
     visited: int = 0
+    trapped: int = 0  # links refused because pages like them had nothing to say
     over_quota: int = 0  # links refused because their server has pages enough
     bytes: int = 0
     outcomes: dict[str, int] = msgspec.field(default_factory=dict)

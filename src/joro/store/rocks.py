@@ -1,0 +1,51 @@
+"""How is RocksDB opened, and what do its complaints mean?
+
+Out:   a database with bounded memory; errors of ours.
+Never: knows what is kept in it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rocksdict import AccessType, BlockBasedOptions, Cache, Options, Rdict
+
+from joro.errors import CollectionError, DiskFull
+
+#: What RocksDB may use: blocks read, and two buffers being written.
+CACHE_BYTES = 128_000_000
+WRITE_BUFFER_BYTES = 32_000_000
+
+
+def opened(path: Path, *, read_only: bool) -> Rdict:
+    """The database in `path`, made when missing."""
+    options = Options(raw_mode=True)
+    options.create_if_missing(not read_only)
+    options.set_keep_log_file_num(2)
+    options.set_max_log_file_size(1_000_000)
+    options.set_write_buffer_size(WRITE_BUFFER_BYTES)
+    options.set_max_write_buffer_number(2)
+    table = BlockBasedOptions()
+    table.set_block_cache(Cache(CACHE_BYTES))
+    table.set_cache_index_and_filter_blocks(True)
+    table.set_bloom_filter(10, False)  # most look-ups are for servers never heard of
+    options.set_block_based_table_factory(table)
+    access = AccessType.read_only() if read_only else AccessType.read_write()
+    try:
+        return Rdict(str(path), options=options, access_type=access)
+    except Exception as error:  # rocksdict has no exception class of its own
+        raise translated(error, path) from None
+
+
+def translated(error: Exception, path: Path) -> Exception:
+    """One of our errors for what rocksdict raises, which has no exception class of its own."""
+    text = str(error)
+    if "No space left" in text or "Disk quota" in text or "File too large" in text:
+        return DiskFull(
+            f"no room left on the disk of {path}", remedy="make room, then run the same command again"
+        )
+    if "does not exist" in text or "No such file" in text:
+        return CollectionError(f"{path} holds no frontier yet", remedy="run: joro crawl SEED")
+    return CollectionError(
+        f"the frontier in {path} cannot be used ({text})", remedy="check the disk and permissions"
+    )
