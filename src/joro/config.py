@@ -16,7 +16,7 @@ import re
 import tomllib
 import types
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -435,7 +435,7 @@ class PerServer(typing.Generic[Section]):
 
     def __init__(self, section: Section) -> None:
         self._section = section
-        self._patterns = [_one_of(rule.servers) for rule in section.rules]
+        self._patterns = [servers_like(rule.servers) for rule in section.rules]
         self._known: dict[str, Section] = {}
         self._merged: dict[tuple[int, ...], Section] = {(): section}
 
@@ -447,9 +447,7 @@ class PerServer(typing.Generic[Section]):
         return known if known is not None else self._work_out(server)
 
     def _work_out(self, server: str) -> Section:
-        authority = server.partition("://")[2]
-        spellings = f"{server}\n{authority}\n{_PORT.sub('', authority)}"
-        rules = tuple(place for place, wanted in enumerate(self._patterns) if wanted.search(spellings))
+        rules = tuple(place for place, are_meant in enumerate(self._patterns) if are_meant(server))
         if rules not in self._merged:
             changes = {key: value for place in rules for key, value in self._changes(place)}
             self._merged[rules] = dataclasses.replace(self._section, **changes)
@@ -462,7 +460,13 @@ class PerServer(typing.Generic[Section]):
         return self._section.rules[place].changes.items()
 
 
-def _one_of(servers: tuple[str, ...]) -> re.Pattern[str]:
-    """Any of the patterns on a line of its own: server key, host:port, or host."""
-    globs = (".*".join(map(re.escape, each.lower().split("*"))) for each in servers)
-    return re.compile(f"^(?:{'|'.join(globs)})$", re.MULTILINE)
+def servers_like(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """Is a server key meant by one of these patterns: server key, host:port or host, `*` for anything?"""
+    globs = (".*".join(map(re.escape, each.lower().split("*"))) for each in patterns)
+    wanted = re.compile(f"^(?:{'|'.join(globs)})$", re.MULTILINE)
+
+    def are_meant(server: str) -> bool:
+        authority = server.partition("://")[2]
+        return wanted.search(f"{server}\n{authority}\n{_PORT.sub('', authority)}") is not None
+
+    return are_meant

@@ -39,17 +39,18 @@ def test_one_page_collected_makes_a_server_collected() -> None:
     assert account_of(record) == "collected"
 
 
-def test_pages_over_quota_are_refused_and_what_was_not_visited_waits() -> None:
-    counts = Counts(found=10, visited=6, over_quota=3, outcomes={"ok": 4, "gone": 2, "timeout": 0})
-    found = coverage(counts, [ServerRecord(found=10, visited=6, collected=4, missing=2)])
+def test_links_never_registered_are_refused_and_what_was_not_visited_waits() -> None:
+    outcomes = {"ok": 4, "gone": 1, "trap": 1, "timeout": 0}
+    counts = Counts(found=10, visited=6, over_quota=3, trapped=5, outcomes=outcomes)
+    found = coverage(counts, [ServerRecord(found=10, visited=6, collected=4, missing=1, refused=1)])
     assert found.pages == {
         "collected": 4,
-        "missing": 2,
+        "missing": 1,
         "unreachable": 0,
         "disallowed": 0,
-        "refused": 3,
+        "refused": 9,
         "waiting": 4,
     }
-    assert found.reasons["refused"] == {"over quota": 3}
+    assert found.reasons["refused"] == {"over quota": 3, "trap": 6}
     assert found.reasons["unreachable"] == {}
     assert found.servers["collected"] == 1

@@ -29,7 +29,7 @@ OUTCOMES: Mapping[str, tuple[Outcome, ...]] = {
         Outcome.NO_ADDRESS,
     ),
     "disallowed": (Outcome.DISALLOWED,),
-    "refused": (Outcome.FORBIDDEN_ADDRESS, Outcome.UNWANTED),
+    "refused": (Outcome.FORBIDDEN_ADDRESS, Outcome.UNWANTED, Outcome.TRAP),
 }
 WAITING = "waiting"
 ACCOUNTS = (*OUTCOMES, WAITING)
@@ -37,8 +37,8 @@ ACCOUNTS = (*OUTCOMES, WAITING)
 ACCOUNT_OF = {outcome: account for account, outcomes in OUTCOMES.items() for outcome in outcomes}
 #: Pages that `joro retry --failed` means: the server gave no proper answer.
 FAILED = frozenset(outcome.value for outcome in OUTCOMES["unreachable"])
-#: What a page beyond its server's quota is called: it was found, but never waited.
-OVER_QUOTA = "over quota"
+#: Why a page that was found never waited: its server has pages enough, or pages like it had nothing to say.
+OVER_QUOTA, TRAP = "over quota", Outcome.TRAP.value
 
 
 def count(record: ServerRecord, outcome: Outcome, number: int = 1) -> None:
@@ -68,8 +68,10 @@ def coverage(counts: Counts, servers: Iterable[ServerRecord]) -> Coverage:
     for name, number in sorted(counts.outcomes.items(), key=lambda entry: -entry[1]):
         if number:
             reasons[ACCOUNT_OF[Outcome(name)]][name] = number
-    if counts.over_quota:
-        reasons["refused"][OVER_QUOTA] = counts.over_quota
+    refused = reasons["refused"]
+    for reason, number in ((OVER_QUOTA, counts.over_quota), (TRAP, counts.trapped)):
+        if number:
+            refused[reason] = refused.get(reason, 0) + number
     pages = {account: sum(reasons[account].values()) for account in OUTCOMES}
     pages[WAITING] = counts.found - counts.visited
     standing = dict.fromkeys(ACCOUNTS, 0)

@@ -1,0 +1,122 @@
+"""`joro explain`: all there is to know about one URL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+
+import click
+
+from joro.cli.options import collection_option
+from joro.clock import RealClock
+from joro.discover.seeds import with_scheme
+from joro.explainer import Explanation, LastVisit, duration, moment
+from joro.explainer import explain as explain_url
+from joro.model import Outcome
+from joro.store.collection import Collection
+from joro.url import canonical, readable
+
+#: So many of a page's versions are listed, the newest.
+CAPTURES_SHOWN = 5
+#: Outcomes for which nothing was sent.
+NOT_ASKED = {Outcome.DISALLOWED.value, Outcome.TRAP.value}
+MARKS = {True: "yes", False: "no", None: "open"}
+
+
+@click.command()
+@click.argument("url")
+@collection_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+def explain(url: str, collection: Collection, as_json: bool) -> None:
+    """Tell how a page was found, what every rule says about it, its visits, and when it is due.
+
+    Nothing is asked of the network, and robots may be at work meanwhile: what is told is as of their last
+    commit. A URL the collection does not know is judged as if it were given as a seed.
+
+    \b
+    joro explain -C my-web https://example.org/page
+    joro explain -C my-web --json https://example.org/page | jq .decisions
+    """
+    now = RealClock().now()
+    found = explain_url(collection, canonical(with_scheme(url)), now)
+    if as_json:
+        click.echo(json.dumps(asdict(found), ensure_ascii=False, indent=2))
+    else:
+        click.echo("\n".join(_lines(found, now)))
+
+
+def _lines(found: Explanation, now: float) -> Iterator[str]:
+    yield readable(found.url)
+    if readable(found.url) != found.url:
+        yield f"  written {found.url}"
+    yield f"  {_state(found)}"
+    if found.chain:
+        yield "\nHow it was found"
+        yield from _chain(found)
+    yield "\nWhat the rules say" if found.chain else "\nWhat the rules would say"
+    for decision in found.decisions:
+        yield f"  {decision.rule:<10}  {MARKS[decision.passes]:<4}  {decision.reason}"
+    yield "\nPoliteness"
+    yield from _politeness(found, now)
+    yield "\nVisits"
+    yield from _visits(found)
+    yield "\nNext"
+    yield "  Its change interval is not estimated yet."
+    yield f"  It is {_due(found, now)}."
+
+
+def _state(found: Explanation) -> str:
+    refusal = found.refusal
+    if found.state == "unknown":
+        verdict = f"would be left out: {refusal.reason}" if refusal else "would be collected"
+        return f"Not known; as a seed it {verdict}."
+    if found.state == "waiting":
+        return "Waits to be visited again." if found.last_visit else "Waits for its first visit."
+    assert found.last_visit is not None
+    return f"{_closed(found.last_visit)}: {found.last_visit.outcome}."
+
+
+def _chain(found: Explanation) -> Iterator[str]:
+    for step in found.chain:
+        arrow = "→ " if step != found.chain[0] else ""
+        seed = "  is a seed" if step.url and step.hops == 0 else ""
+        yield f"  {arrow}{readable(step.url) if step.url else '(a page not on record)'}{seed}"
+
+
+def _politeness(found: Explanation, now: float) -> Iterator[str]:
+    pause = found.politeness
+    yield f"  {pause.server} is left alone for {pause.interval_s:g} s after each visit."
+    for reason in pause.reasons:
+        yield f"  {reason[0].upper()}{reason[1:]}."
+    if pause.window:
+        yield f"  Visits begin only {pause.window}."
+    yield f"  The next visit may begin {_when(pause.ready_at, now)}."
+
+
+def _visits(found: Explanation) -> Iterator[str]:
+    last = found.last_visit
+    if last is None:
+        yield "  None yet."
+        return
+    status = f", status {last.status}" if last.status else ""
+    yield f"  {_closed(last)} on {moment(last.time)}: {last.outcome}{status}."
+    shown = found.captures[-CAPTURES_SHOWN:]
+    versions = "1 version is" if len(found.captures) == 1 else f"{len(found.captures)} versions are"
+    yield f"  {versions} archived{':' if shown else '.'}"
+    for capture in shown:
+        yield f"    {moment(capture.time)}  {capture.status}  {capture.length:,} bytes  {capture.warc}"
+
+
+def _closed(last: LastVisit) -> str:
+    return "Left out without a visit" if last.outcome in NOT_ASKED else "Visited"
+
+
+def _due(found: Explanation, now: float) -> str:
+    if found.due_at is None:
+        return found.due
+    return f"due {_when(found.due_at, now)} at the earliest: {found.due}"
+
+
+def _when(time: float, now: float) -> str:
+    return "now" if time <= now else f"on {moment(time)}, in {duration(time - now)}"

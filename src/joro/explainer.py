@@ -1,0 +1,294 @@
+"""Why is this page in the collection, or why not, and what happens to it next?
+
+In:    a collection, also while robots work in it, and a canonical URL.
+Out:   how the page was found, every rule that decides about it, its visits, when it is due.
+Never: asks the network, or changes anything: what it tells is as of the robots' last commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from joro.archive.cdx import lookup
+from joro.archive.times import warc_date
+from joro.coordinate.share import Share
+from joro.discover.scope import Boundary
+from joro.discover.traps import Traps
+from joro.discover.wanted import Wanted
+from joro.fetch import robotstxt
+from joro.fetch.guard import Guard
+from joro.fetch.pace import standing
+from joro.fetch.politeness import Manners, interval_s
+from joro.model import Capture, Outcome, Page
+from joro.store.accounts import FAILED
+from joro.store.collection import Collection
+from joro.store.frontier import Frontier, Queued
+from joro.store.layout import share_count, shares
+from joro.store.records import PageRecord, RobotsRecord, ServerRecord
+from joro.url import fingerprint, host_of, is_address, server_of
+
+#: Longer chains cannot be: scope.hops is at most 255.
+LONGEST_CHAIN = 256
+
+
+@dataclass(frozen=True)
+class Step:
+    """A page on the way from a seed to the page in question; "" where its record is missing."""
+
+    url: str
+    hops: int
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What one rule says: `passes` is None while it cannot tell."""
+
+    rule: str
+    passes: bool | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Politeness in force at the page's server."""
+
+    server: str
+    interval_s: float
+    crawl_delay_s: float | None
+    window: str
+    failures: int
+    ready_at: float
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LastVisit:
+    """How the latest visit ended, whether or not it left a capture."""
+
+    time: float
+    outcome: str
+    status: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All there is to know about one URL."""
+
+    url: str
+    state: str  # unknown, waiting, visited
+    chain: tuple[Step, ...]  # from the seed to the page itself
+    decisions: tuple[Decision, ...]
+    politeness: Pause
+    last_visit: LastVisit | None
+    captures: tuple[Capture, ...]
+    change_interval_s: float | None  # None: not estimated yet
+    due_at: float | None
+    due: str
+
+    @property
+    def refusal(self) -> Decision | None:
+        """The first rule that says no."""
+        return next((decision for decision in self.decisions if decision.passes is False), None)
+
+
+def explain(collection: Collection, url: str, now: float) -> Explanation:
+    """All there is to know about a canonical URL."""
+    with ExitStack() as stack:
+        count = share_count(collection.frontier)
+        frontiers = [Frontier(folder, read_only=True) for folder in shares(collection.frontier, count)]
+        for frontier in frontiers:
+            stack.callback(frontier.abandon)
+        return _Inquiry(collection, frontiers, url, now).explanation()
+
+
+class _Inquiry:
+    """One question and where to look for its answers."""
+
+    def __init__(self, collection: Collection, frontiers: list[Frontier], url: str, now: float) -> None:
+        self._collection = collection
+        self._settings = collection.config
+        self._frontiers = frontiers
+        self._home = frontiers[Share(0, len(frontiers)).owner(server_of(url))] if frontiers else None
+        self._now = now
+        self._url = url
+        self._server = server_of(url)
+        self._boundary = Boundary(self._settings.scope)
+        self._manners = Manners(self._settings.politeness)
+        self._record = self._home.server(self._server) if self._home else ServerRecord()
+        self._robots = self._home.robots(self._server) if self._home else None
+        self._queued = self._home.queued(url) if self._home else None
+        self._visited = self._visited_page(fingerprint(url))
+
+    def explanation(self) -> Explanation:
+        decisions = tuple(self._decisions())
+        due_at, due = self._due(next((each for each in decisions if each.passes is False), None))
+        visited = self._visited
+        return Explanation(
+            url=self._url,
+            state="waiting" if self._queued else "visited" if visited else "unknown",
+            chain=tuple(self._chain()),
+            decisions=decisions,
+            politeness=self._politeness(),
+            last_visit=LastVisit(visited.time, visited.outcome, visited.status) if visited else None,
+            captures=tuple(lookup(self._collection.archive, self._url)),
+            change_interval_s=None,
+            due_at=due_at,
+            due=due,
+        )
+
+    def _visited_page(self, mark: int) -> PageRecord | None:
+        """Its record, in whichever share it is."""
+        return next((found for each in self._frontiers if (found := each.visited(mark))), None)
+
+    @property
+    def _page(self) -> Page:
+        """The page as it is known; a stranger is judged as a seed."""
+        if self._queued is not None:
+            return self._queued.page
+        known = self._visited
+        return Page(self._url, known.hops, self._server, known.cgi_hops) if known else Page(self._url)
+
+    def _chain(self) -> list[Step]:
+        known: PageRecord | Queued | None = self._queued or self._visited
+        if known is None:
+            return []
+        steps = [Step(self._url, self._page.hops)]
+        while known is not None and known.found_on and len(steps) < LONGEST_CHAIN:
+            known = self._visited_page(known.found_on)
+            steps.append(Step(known.url, known.hops) if known else Step("", max(steps[-1].hops - 1, 0)))
+        return steps[::-1]
+
+    def _decisions(self) -> Iterator[Decision]:
+        yield self._scope()
+        yield self._quota()
+        yield self._trap()
+        yield self._robots_txt()
+        yield self._address()
+        yield self._wanted()
+
+    def _scope(self) -> Decision:
+        page = self._page
+        refusal = self._boundary.refusal(page.url, page.hops, page.cgi_hops)
+        if refusal:
+            return Decision("scope", False, f"does not belong to the collection: {refusal}")
+        if page.hops == 0:
+            return Decision("scope", True, "belongs to the collection as a seed")
+        return Decision("scope", True, f"belongs to the collection, {_links(page.hops)} from a seed")
+
+    def _quota(self) -> Decision:
+        found, quota = self._record.found, self._boundary.quota(self._server)
+        known = self._queued is not None or self._visited is not None
+        reason = f"{_pages(found)} of its server known, scope.pages_per_server = {quota}"
+        return Decision("quota", known or found < quota, reason)
+
+    def _trap(self) -> Decision:
+        traps = Traps(self._home.trap_state) if self._home else Traps()
+        verdict = traps.verdict(self._url)
+        return Decision("trap", verdict is None, verdict or "no sign of a trap")
+
+    def _robots_txt(self) -> Decision:
+        settings = self._manners.of(self._server)
+        if not settings.robots_txt:
+            return Decision("robots.txt", True, "not asked for, politeness.robots_txt = false")
+        if self._robots is None:
+            return Decision("robots.txt", None, "not read yet; it will be before the first visit")
+        rules = _rules(self._robots, self._settings.identity.name)
+        rule = rules.rule_for(self._url) or "no line speaks of this page"
+        age_s = self._now - self._robots.time
+        stale = ", to be read again before the next visit" if age_s > settings.robots_age_s else ""
+        answer = f"status {self._robots.status}" if self._robots.status else "no answer"
+        when = f"asked {duration(age_s)} ago" if self._robots.time else "asked before"
+        return Decision("robots.txt", rules.allows(self._url), f"{rule} ({answer}, {when}{stale})")
+
+    def _address(self) -> Decision:
+        host = host_of(self._url)
+        outcome = self._visited.outcome if self._visited else ""
+        if is_address(host):
+            refusal = Guard(self._settings.fetch.allow_addresses).refusal(host.strip("[]"))
+            return Decision("address", refusal is None, refusal or f"{host} may be visited")
+        if outcome == Outcome.FORBIDDEN_ADDRESS.value:
+            return Decision("address", False, "its name led to a private or special address")
+        return Decision("address", None, "checked when its name is looked up, at each visit")
+
+    def _wanted(self) -> Decision:
+        if self._visited is not None and self._visited.outcome == Outcome.UNWANTED.value:
+            return Decision("wanted", False, "its language or words are not wanted, so it was not kept")
+        wanted = Wanted(self._settings.scope)
+        if wanted.needs_language or wanted.needs_text:
+            kept = self._visited is not None or None
+            return Decision("wanted", kept, "language and words are looked at when it has been fetched")
+        return Decision("wanted", True, "no rule on languages or words")
+
+    def _politeness(self) -> Pause:
+        settings, record = self._manners.of(self._server), self._record
+        delay = _rules(self._robots, self._settings.identity.name).crawl_delay_s if self._robots else None
+        pause = interval_s(settings, delay, standing(record.recent))
+        return Pause(
+            self._server,
+            pause,
+            delay,
+            settings.window,
+            record.failures,
+            self._ready_at(),
+            tuple(_pauses(record, pause, settings.interval_s, delay)),
+        )
+
+    def _ready_at(self) -> float:
+        return self._manners.next_open(self._server, max(self._now, self._record.ready_at))
+
+    def _due(self, refusal: Decision | None) -> tuple[float | None, str]:
+        if self._queued is not None:
+            return self._turn(self._queued.before, refusal)
+        if self._visited is not None and self._visited.outcome in FAILED:
+            return None, "not due again by itself; joro retry collects it again"
+        if refusal is not None:
+            return None, f"not due, as things are: {refusal.rule} says no"
+        if self._visited is not None:
+            return None, "not due again until it is known how often it changes; joro retry collects it again"
+        return None, "not due before someone gives it as a seed, or a page links to it"
+
+    def _turn(self, before: int, refusal: Decision | None) -> tuple[float | None, str]:
+        if refusal is not None and refusal.rule in ("robots.txt", "trap"):
+            return None, f"not visited when its turn comes: {refusal.rule} says no"
+        pause_s = self._politeness().interval_s
+        first = f"{_pages(before)} of its server first" if before else "the next page of its server"
+        return self._ready_at() + before * pause_s, first
+
+
+def _rules(record: RobotsRecord, agent: str) -> robotstxt.Robots:
+    return robotstxt.from_status(record.status, record.body, agent)
+
+
+def _pauses(record: ServerRecord, pause: float, usual: float, delay: float | None) -> Iterator[str]:
+    """Why the pause is as long as it is."""
+    if delay is not None:
+        yield f"robots.txt wishes a Crawl-delay of {delay:g} s"
+    if pause > max(usual, delay or 0.0):
+        yield "the pause is longer than politeness.interval_s, for the server is slow or fails"
+    if record.failures:
+        yield f"its last {record.failures} visits failed" if record.failures > 1 else "its last visit failed"
+    if record.throttles:
+        yield "it asked for fewer visits"
+
+
+def _links(hops: int) -> str:
+    return "1 link" if hops == 1 else f"{hops} links"
+
+
+def _pages(number: int) -> str:
+    return "1 page" if number == 1 else f"{number:,} pages"
+
+
+def moment(time: float) -> str:
+    """A time as people read it."""
+    return warc_date(time)[:19].replace("T", " ") + " UTC"
+
+
+def duration(seconds: float) -> str:
+    """A length of time, in the largest unit of which there are two."""
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from joro.config import from_tables
+from joro.explainer import Explanation, Step, duration, explain
+from joro.model import Outcome, Visit
+from joro.store.collection import Collection
+from joro.store.frontier import Frontier
+from joro.store.layout import set_share_count
+from joro.store.records import RobotsRecord
+
+A = "http://a.example"
+SEED, NEXT, LAST = f"{A}/", f"{A}/next", f"{A}/last"
+NOW = 1_800_000_000.0
+ROBOTS = b"User-agent: *\nDisallow: /private\nCrawl-delay: 30\n"
+
+
+def collection(path: Path, **tables: dict[str, Any]) -> Collection:
+    """The seed led to NEXT and that to LAST, which waits; robots.txt was read ten minutes ago."""
+    made = Collection.create(path / "c", from_tables(tables))
+    set_share_count(made.frontier, 1)
+    frontier = Frontier(made.frontier / "0-of-1")
+    for hops, (url, source) in enumerate([(SEED, ""), (NEXT, SEED), (LAST, NEXT)]):
+        frontier.add([url], hops, found_on=source)
+        frontier.settle(lambda _: 100)
+        if url != LAST:
+            page = frontier.take(A)
+            assert page is not None
+            frontier.done(Visit(page, NOW - 60, Outcome.OK if url == SEED else Outcome.TIMEOUT))
+    frontier.server(A).ready_at = NOW + 12
+    frontier.keep_robots(A, RobotsRecord(NOW - 600, 200, ROBOTS))
+    frontier.commit(None)
+    frontier.close()
+    return made
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Collection:
+    return collection(tmp_path)
+
+
+def decision(found: Explanation, rule: str) -> tuple[bool | None, str]:
+    return next((each.passes, each.reason) for each in found.decisions if each.rule == rule)
+
+
+def test_the_chain_leads_from_the_seed_to_the_page(known: Collection) -> None:
+    assert explain(known, LAST, NOW).chain == (Step(SEED, 0), Step(NEXT, 1), Step(LAST, 2))
+    assert explain(known, SEED, NOW).chain == (Step(SEED, 0),)
+    assert explain(known, f"{A}/unknown", NOW).chain == ()
+
+
+@pytest.mark.parametrize(
+    ("url", "state"), [(SEED, "visited"), (NEXT, "visited"), (LAST, "waiting"), (f"{A}/x", "unknown")]
+)
+def test_a_page_is_unknown_or_waits_or_was_visited(known: Collection, url: str, state: str) -> None:
+    assert explain(known, url, NOW).state == state
+
+
+def test_the_robots_txt_line_that_decides_is_named_with_its_age(known: Collection) -> None:
+    found = explain(known, f"{A}/private/x", NOW)
+    passes, reason = decision(found, "robots.txt")
+    assert passes is False
+    assert "line 2: Disallow: /private" in reason
+    assert "10 minutes ago" in reason
+    assert found.refusal is not None
+    assert found.refusal.rule == "robots.txt"
+    assert found.due == "not due, as things are: robots.txt says no"
+
+
+def test_politeness_tells_the_pause_its_reason_and_when_it_ends(known: Collection) -> None:
+    pause = explain(known, LAST, NOW).politeness
+    assert (pause.interval_s, pause.crawl_delay_s, pause.ready_at) == (30, 30, NOW + 12)
+    assert "robots.txt wishes a Crawl-delay of 30 s" in pause.reasons
+
+
+def test_a_waiting_page_is_due_when_its_server_is_ready(known: Collection) -> None:
+    found = explain(known, LAST, NOW)
+    assert (found.due_at, found.due) == (NOW + 12, "the next page of its server")
+
+
+def test_a_window_that_is_closed_says_when_it_opens(tmp_path: Path) -> None:
+    made = collection(tmp_path, politeness={"window": "daily 00:00-01:00"})
+    found = explain(made, LAST, NOW)
+    assert found.politeness.window == "daily 00:00-01:00"
+    assert found.politeness.ready_at % 86_400 == 0
+
+
+@pytest.mark.parametrize(
+    ("scope", "url", "rule", "reason"),
+    [
+        ({"hops": 1}, LAST, "scope", "2 links from a seed, scope.hops = 1"),
+        ({"exclude": ["*/x*"]}, f"{A}/x", "scope", "scope.exclude has '*/x*'"),
+        ({"domains": ["b.example"]}, LAST, "scope", "outside scope.domains"),
+        ({"pages_per_server": 3}, f"{A}/x", "quota", "3 pages of its server known"),
+    ],
+)
+def test_the_rule_that_says_no_is_named(
+    tmp_path: Path, scope: dict[str, Any], url: str, rule: str, reason: str
+) -> None:
+    found = explain(collection(tmp_path, scope=scope), url, NOW)
+    assert found.refusal is not None
+    assert found.refusal.rule == rule
+    assert reason in found.refusal.reason
+
+
+def test_a_known_page_is_within_its_quota(tmp_path: Path) -> None:
+    found = explain(collection(tmp_path, scope={"pages_per_server": 3}), LAST, NOW)
+    assert decision(found, "quota")[0] is True
+
+
+def test_a_private_address_is_refused_before_anyone_asks(known: Collection) -> None:
+    assert decision(explain(known, "http://10.0.0.1/", NOW), "address")[0] is False
+    assert decision(explain(known, "http://[::1]/", NOW), "address")[0] is False
+    assert decision(explain(known, LAST, NOW), "address")[0] is None
+
+
+def test_a_collection_that_never_crawled_can_be_asked(tmp_path: Path) -> None:
+    made = Collection.create(tmp_path / "new", from_tables({}))
+    found = explain(made, SEED, NOW)
+    assert found.state == "unknown"
+    assert found.refusal is None
+    assert decision(found, "robots.txt") == (None, "not read yet; it will be before the first visit")
+
+
+def test_asking_works_while_a_robot_has_the_frontier_open(known: Collection) -> None:
+    robot = Frontier(known.frontier / "0-of-1")
+    assert explain(known, LAST, NOW).state == "waiting"
+    robot.close()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0 s"), (119, "119 s"), (120, "2 minutes"), (7_200, "2 hours"), (2e5, "2 days")]
+)
+def test_durations_are_told_in_the_largest_fitting_unit(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
