@@ -26,7 +26,7 @@ docs: $(READY) ## Write docs/reference/ again from the settings and commands
 	@$(BIN)/python -m scripts.reference
 
 clean: ## Remove everything that these targets made
-	@rm -rf .venv demo build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench/latest.json
+	@rm -rf .venv .peers demo build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench/latest.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Made once; made up to date when the dependencies may have changed.

@@ -13,6 +13,7 @@ two cores. Left out: TLS, DNS answers from afar, slow servers.
     python -m bench.crawl                           everything, ten minutes or so
     python -m bench.crawl --only joro,spider --rounds 1
     python -m bench.crawl --profile                 where our own CPU time goes
+    python -m bench.crawl --profile --only joro_2   the same of two processes
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from bench.peers import install, ring, stacks
 from bench.peers.contenders import CONTENDERS
 from bench.peers.ring import Result
 
+ROOT = Path(__file__).parent.parent
 ROUNDS = 3
 HOSTS, PAGES = 300, 10_000
 #: Without these the comparison says too little: their ratios have floors.
@@ -62,7 +64,7 @@ def _runnable() -> list[str]:
 
 def _meet(names: Sequence[str], *, rounds: int, pages: int) -> tuple[list[Result], float | None]:
     command = ring.command(contenders=names, rounds=rounds, hosts=HOSTS, pages=pages)
-    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return ring.results(run.stdout)
 
 
@@ -109,14 +111,14 @@ def table(results: Mapping[str, Result]) -> str:
     return "\n".join(rows)
 
 
-def profile(pages: int) -> str:
-    """Where the CPU time of our own crawl goes, by a sampler that also sees into C."""
+def profile(name: str, pages: int) -> str:
+    """Where the CPU time of a crawl goes, by a sampler that sees Python functions and C below them."""
     if not install.PY_SPY.exists():
         raise CannotRun("py-spy could not be installed")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "stacks"
-        command = ring.command(contenders=[], rounds=1, hosts=HOSTS, pages=pages, profile=str(file))
-        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+        command = ring.command(contenders=[name], rounds=1, hosts=HOSTS, pages=pages, profile=str(file))
+        subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
         return stacks.report(file.read_text(encoding="utf-8"), pages)
 
 
@@ -126,11 +128,11 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="NAME,…", help="these contenders instead of all")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--pages", type=int, default=PAGES)
-    parser.add_argument("--profile", action="store_true", help="where our own CPU time goes")
+    parser.add_argument("--profile", action="store_true", help="where the CPU time goes")
     wanted = parser.parse_args()
     names = _runnable()
     if wanted.profile:
-        print(profile(wanted.pages))
+        print(profile(wanted.only or "joro", wanted.pages))
         return
     chosen = [name for name in names if not wanted.only or name in wanted.only.split(",")]
     results, limit = _meet(chosen, rounds=wanted.rounds, pages=wanted.pages)

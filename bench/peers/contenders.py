@@ -49,7 +49,6 @@ class Contender:
     command: Callable[[Course, Path], Command]  # the folder is empty, and the command's working directory
     needs: tuple[Path | str, ...] = ()  # files, or programs on the PATH
     cores: int = 1
-    rounds: int = 3  # at most: the slow ones run less often
 
     def missing(self) -> str:
         """The first thing it needs that is not here, "" when it can run."""

@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--hosts", type=int, default=300)
     parser.add_argument("--pages", type=int, default=10_000)
-    parser.add_argument("--profile", default="", help="sample our own crawl into this file instead")
+    parser.add_argument("--profile", default="", help="sample the first contender into this file instead")
     wanted = parser.parse_args()
     settings = Settings(
         hosts=wanted.hosts, pages=wanted.pages, profile="bench", addresses="own", port=80, warm=True
@@ -95,17 +95,18 @@ def main() -> None:
     with separate(settings) as web, tempfile.TemporaryDirectory() as folder:
         match = Match(web, Path(folder))
         if wanted.profile:
-            print(match.profile(Path(wanted.profile)))
+            match.profile(chosen[0], Path(wanted.profile))
             return
-        results = [match.run(each) for each in _order(chosen, wanted.rounds)]
+        results = [match.run(each) for each in order(chosen, wanted.rounds)]
         limit = match.wrk() if shutil.which("wrk") else None
     print(json.dumps({"results": [asdict(result) for result in results], "wrk_pages_per_s": limit}))
 
 
-def _order(chosen: Sequence[Contender], rounds: int) -> Iterator[Contender]:
+def order(chosen: Sequence[Contender], rounds: int) -> Iterator[Contender]:
+    """Round after round, each beginning with another contender."""
     for number in range(rounds):
         start = number * len(chosen) // rounds
-        yield from (each for each in [*chosen[start:], *chosen[:start]] if number < each.rounds)
+        yield from (*chosen[start:], *chosen[:start])
 
 
 class Match:
@@ -171,15 +172,16 @@ class Match:
         )
         return next(float(line.split()[1]) for line in run.stdout.splitlines() if "Requests/sec" in line)
 
-    def profile(self, file: Path) -> str:
-        """Our own crawl under a sampler, which writes folded stacks into `file`."""
-        with _empty(self._folder / "joro") as folder:
-            words = CONTENDERS[0].command(self._course, folder)
-            sampler = [str(PY_SPY), "record", "--native", "--rate", "500", "--format", "raw", "-o", str(file)]
-            own, webs = self._shares(1)
-            os.sched_setaffinity(self._web.pid, webs)
-            cost = meter.run([*sampler, "--", *words], folder, own, limit_s=LIMIT_S)
-        return cost.words
+    def profile(self, contender: Contender, file: Path) -> None:
+        """One run under a sampler, which writes folded stacks into `file`."""
+        sampler = [str(PY_SPY), "record", "--native", "--subprocesses", "--rate=500"]
+        own, webs = self._shares(contender.cores)
+        os.sched_setaffinity(self._web.pid, webs)
+        with _empty(self._folder / contender.name) as folder:
+            words = contender.command(self._course, folder)
+            meter.run(
+                [*sampler, "--format=raw", f"--output={file}", "--", *words], folder, own, limit_s=LIMIT_S
+            )
 
 
 def middle_rate(times: Sequence[float]) -> float:

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 
 #: A Python frame is `name (path/file.py:12)`, one in C `name (library.so)`.
 _FRAME = re.compile(r"(?P<name>.+) \((?P<file>[^()]*?)(?::\d+)?\)")
+#: Whoever is here waits; the sampler takes some for busy.
+_WAITS = ("epoll_pwait", "epoll_wait", "_queue_SimpleQueue_get", "__poll", "sem_clockwait")
 _NAMELESS = re.compile(r" 0x[0-9a-f]+")
 _INTERPRETER = ("libpython", "python3", "object.h", "pycore", "ceval", "call.c", "dictobject.h")
 
@@ -29,10 +31,10 @@ def report(text: str, pages: int) -> str:
 
 
 def folded(text: str) -> Iterator[tuple[list[str], int]]:
-    """Stacks and how often each was seen."""
+    """Stacks and how often each was seen, without those that only waited."""
     for line in text.splitlines():
         frames, _, count = line.rpartition(" ")
-        if frames:
+        if frames and not any(wait in frames for wait in _WAITS):
             yield [short(frame) for frame in frames.split(";")], int(count)
 
 
@@ -83,7 +85,8 @@ def in_c(stacks: list[tuple[list[str], int]]) -> Counter[str]:
 
 
 def _is_python(frame: str) -> bool:
-    return ".py " in frame or frame.startswith("<")
+    """With several processes the sampler puts a frame for each at the outer end."""
+    return ".py " in frame or frame.startswith(("<", "process "))
 
 
 def _rows(title: str, counts: Counter[str], total: int, most: int) -> Iterator[str]:
