@@ -27,7 +27,7 @@ from joro.coordinate.exchange import Exchange, FoundLink
 from joro.coordinate.report import Report
 from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
-from joro.discover.traps import WATCHED_FROM, Traps
+from joro.discover.traps import Traps
 from joro.discover.wanted import Verdict, Wanted
 from joro.fetch.address import AddressLimits
 from joro.fetch.callers import Callers
@@ -138,7 +138,7 @@ class Robot:
         page, response = visit.page, visit.response
         if response is not None and visit.outcome in LEADING_ON:
             visits = self.frontier.server(page.server).visited
-            watched = visits >= WATCHED_FROM
+            watched = self._traps.watches(page.url, visits)
             outline = outline_of(page.url, response, self._settings.identity.name, likeness=watched)
             if watched:
                 self._traps.observe(page.url, outline.likeness, visits)

@@ -34,6 +34,9 @@ from joro.url import server_of
 WATCHED_FROM = 30
 #: A kind with a smaller share of pages worth their visit is closed.
 LEAST = 0.2
+#: A kind with so many pages, nearly all of them worth their visit, is observed only now and then: looking
+#: at a page costs half as much as reading its links.
+TRUSTED_FROM, TRUSTED_SHARE, SAMPLE = 32, 0.75, 4
 #: The wider kind's share counts as much as this many pages.
 PRIOR_PAGES = 3
 #: Later pages count, not those of long ago: a kind is judged by about its last 32, a server by its last 256.
@@ -126,6 +129,16 @@ class Traps:
             found = set(urls)  # what was spelled anew may be known
             self._reward(source, [url for url in admitted if url in found])
         return admitted
+
+    def watches(self, url: str, visit: int) -> bool:
+        """Should the `visit`-th page of a server be observed? Of kinds that keep their word, some."""
+        state = self._state(server_of(url))
+        if state is None:
+            return visit >= WATCHED_FROM
+        account = state.accounts.get(kinds(url)[-1])
+        if account is None or account.visits < TRUSTED_FROM or account.share(0.0) < TRUSTED_SHARE:
+            return True
+        return visit % SAMPLE == 0
 
     def observe(self, url: str, text: Text, visit: int) -> float | None:
         """A page was visited for the first time, as the `visit`-th of its server; its novelty if watched."""

@@ -87,6 +87,21 @@ class Manners:
         record.ready_at = self.next_open(visit.page.server, now + pause)
         return record.ready_at
 
+    def usual_s(self, server: str, record: ServerRecord, crawl_delay_s: float | None) -> float:
+        """Seconds between two visits to a server that is answering, whatever became of the last one."""
+        settings = self.of(server)
+        interval = interval_s(settings, crawl_delay_s, standing(record.recent))
+        return max(interval, settings.run_pause_s if settings.run_pages > 1 else 0.0)
+
+    def has_promised(self, record: ServerRecord, visit: Visit) -> bool:
+        """Was the visit just `finished` one after which the server was promised more than the usual pause?
+
+        That must be known after a crash, too. Waits of our own making after a failure are no promise.
+        """
+        settings = self.of(visit.page.server)
+        suspended = settings.suspend_after_s > 0 and not record.busy_since
+        return suspended or visit.outcome is Outcome.THROTTLED or _asked_s(settings, visit) is not None
+
     def next_open(self, server: str, moment: float) -> float:
         """The first moment from `moment` on that lies in the server's hours."""
         window = self._windows.get(self.of(server).window)
