@@ -31,12 +31,12 @@ from joro.discover.patterns import kinds
 from joro.url import server_of
 
 #: A server is watched from this visit on: most servers are small, and cost nothing here.
-WATCHED_FROM = 30
+WATCHED_FROM = 50
 #: A kind with a smaller share of pages worth their visit is closed.
 LEAST = 0.2
-#: A kind with so many pages, nearly all of them worth their visit, is observed only now and then: looking
-#: at a page costs half as much as reading its links.
-TRUSTED_FROM, TRUSTED_SHARE, SAMPLE = 32, 0.75, 4
+#: Where nearly all pages are worth their visit, in a kind tried often or on the whole server, only one in
+#: SAMPLE is observed: looking at a page costs half as much as reading its links.
+TRUSTED_SHARE, TRIED, TRUSTED_FROM, SAMPLE = 0.75, 8, 32, 4
 #: The wider kind's share counts as much as this many pages.
 PRIOR_PAGES = 3
 #: Later pages count, not those of long ago: a kind is judged by about its last 32, a server by its last 256.
@@ -136,9 +136,11 @@ class Traps:
         if state is None:
             return visit >= WATCHED_FROM
         account = state.accounts.get(kinds(url)[-1])
-        if account is None or account.visits < TRUSTED_FROM or account.share(0.0) < TRUSTED_SHARE:
+        if account is None or account.visits < TRIED or account.share(0.0) < TRUSTED_SHARE:
             return True
-        return visit % SAMPLE == 0
+        whole = state.accounts[SERVER]
+        is_trusted = account.visits >= TRUSTED_FROM or whole.share(0.0) >= TRUSTED_SHARE
+        return not is_trusted or visit % SAMPLE == 0
 
     def observe(self, url: str, text: Text, visit: int) -> float | None:
         """A page was visited for the first time, as the `visit`-th of its server; its novelty if watched."""
