@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -65,6 +66,7 @@ class Resolver:
             return known[1]
         fixed = self._fixed(host)
         if fixed is not None:
+            self._remember(host, fixed, math.inf)
             return fixed
         asking = self._asking.get(host)
         if asking is None:
@@ -104,12 +106,15 @@ class Resolver:
     async def _ask(self, host: str) -> list[str]:
         async with self._turn:
             addresses, ttl_s = await self._look_up(host)
+        self._remember(host, addresses, self._clock.now() + min(max(ttl_s, LEAST_TTL_S), MOST_TTL_S))
+        return addresses
+
+    def _remember(self, host: str, addresses: list[str], until: float) -> None:
         if len(self._known) >= CACHE_LIMIT:
             for oldest in list(self._known)[: CACHE_LIMIT // 10]:
                 del self._known[oldest]
         self._known.pop(host, None)  # so that it becomes the youngest
-        self._known[host] = (self._clock.now() + min(max(ttl_s, LEAST_TTL_S), MOST_TTL_S), addresses)
-        return addresses
+        self._known[host] = (until, addresses)
 
     async def _look_up(self, host: str) -> Answer:
         loop = asyncio.get_running_loop()
