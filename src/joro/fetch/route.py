@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,9 +78,14 @@ def route_of(settings: Fetch) -> Route:
         bind_address=settings.bind_address,
         http2=settings.http2,
         verify_tls=settings.verify_tls,
-        ca_file=settings.ca_file,
+        ca_file=settings.ca_file or _system_authorities(),
         keep_alive_s=settings.keep_alive_s,
     )
+
+
+def _system_authorities() -> str:
+    """Where this system keeps the authorities it trusts; "": where libcurl's builder thought."""
+    return ssl.get_default_verify_paths().cafile or ""
 
 
 def proxy_resolves(settings: Fetch) -> bool:
