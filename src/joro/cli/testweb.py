@@ -10,7 +10,7 @@ import click
 import uvloop
 
 from joro.config import render
-from joro.testweb.settings import ADDRESSING, PROFILES, Settings
+from joro.testweb.settings import ADDRESSING, PROFILES, SIZES, Settings
 from joro.testweb.web import TestWeb, config
 
 
@@ -33,6 +33,13 @@ from joro.testweb.web import TestWeb, config
     default="mixed",
     show_default=True,
     help="bench: only well-behaved hosts, 20 KB pages with exactly 30 links.",
+)
+@click.option(
+    "--sizes",
+    type=click.Choice(SIZES),
+    default="power-law",
+    show_default=True,
+    help="A few hosts with most of the pages, or all of one size.",
 )
 @click.option("--roles", default="", metavar="ROLE,…", help="Only hosts of these roles (and normal ones).")
 @click.option("--speed", default=1.0, show_default=True, help="Virtual seconds per real second.")
@@ -60,6 +67,7 @@ def testweb(
     dns_port: int,
     addresses: str,
     profile: str,
+    sizes: str,
     roles: str,
     speed: float,
     latency: float,
@@ -84,6 +92,7 @@ def testweb(
         pages=max(pages, hosts),
         addresses=addresses,
         profile=profile,
+        sizes=sizes,
         roles=tuple(role.strip() for role in roles.split(",") if role.strip()),
         speed=speed,
         latency_s=latency / 1_000,

@@ -106,7 +106,9 @@ class Plan:
 def make(settings: Settings) -> Plan:
     """The plan of a whole web; a thousand hosts take some 20 ms."""
     cast = roles.cast(settings.seed, settings.hosts, _wanted(settings))
-    counts = sizes.sizes(settings.seed, [role for role, _ in cast], settings.pages)
+    counts = sizes.sizes(
+        settings.seed, [role for role, _ in cast], settings.pages, even=settings.sizes == "even"
+    )
     hosts: list[Host] = []
     for number, (role, kind) in enumerate(cast):
         hosts.append(_host(settings, number, role, kind, counts[number], hosts))

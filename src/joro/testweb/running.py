@@ -122,7 +122,7 @@ def separate(settings: Settings) -> Iterator[Running]:
 
 
 def _options(settings: Settings) -> Iterator[str]:
-    for name in ("seed", "hosts", "pages", "addresses", "profile", "speed", "port", "dns_port"):
+    for name in ("seed", "hosts", "pages", "addresses", "profile", "sizes", "speed", "port", "dns_port"):
         yield f"--{name.replace('_', '-')}={getattr(settings, name)}"
     yield f"--roles={','.join(settings.roles)}"
     yield f"--latency={settings.latency_s * 1_000}"

@@ -1,6 +1,6 @@
 """What kind of synthetic internet is wanted?
 
-Out:   one frozen `Settings`; seed, hosts, pages, addresses, profile and roles alone decide every byte
+Out:   one frozen `Settings`; seed, hosts, pages, addresses, profile, sizes and roles alone decide every byte
        the web ever serves at a given virtual time.
 Never: holds anything that changes while the web runs.
 """
@@ -19,6 +19,7 @@ DAY_S = 86_400.0
 
 ADDRESSING = ("one", "own")
 PROFILES = ("mixed", "bench")
+SIZES = ("power-law", "even")
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Settings:
     pages: int = 20_000
     addresses: str = "one"  # all hosts on 127.0.0.1, or each on its "own" 127.x.y.z
     profile: str = "mixed"  # "bench": only well-behaved hosts, 20 KB pages with exactly 30 links
+    sizes: str = "power-law"  # pages of a host; "even": all have as many
     roles: tuple[str, ...] = ()  # only these roles (and normal); none = all of them
     speed: float = 1.0  # virtual seconds per real second
     latency_s: float = 0.0  # real time every answer is held back, so that overlapping requests show
@@ -52,6 +54,7 @@ class Settings:
         )
         _check(self.addresses in ADDRESSING, f"addresses = {self.addresses!r}", "give one or own")
         _check(self.profile in PROFILES, f"profile = {self.profile!r}", "give mixed or bench")
+        _check(self.sizes in SIZES, f"sizes = {self.sizes!r}", "give power-law or even")
 
 
 def _check(right: bool, what: str, remedy: str) -> None:

@@ -19,8 +19,10 @@ SMALL_ROLES = frozenset(
 SMALL_PAGES = (3, 20)
 
 
-def sizes(seed: int, roles: list[str], pages: int) -> list[int]:
+def sizes(seed: int, roles: list[str], pages: int, *, even: bool = False) -> list[int]:
     """Pages of every host; they add up to about `pages`."""
+    if even:
+        return [pages // len(roles) + (number < pages % len(roles)) for number in range(len(roles))]
     rng = source(seed, Stream.SIZES, len(roles))
     small = min(SMALL_PAGES[1], max(1, pages // len(roles)))
     counts = [rng.randint(min(SMALL_PAGES[0], small), small) if role in SMALL_ROLES else 0 for role in roles]

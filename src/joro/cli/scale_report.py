@@ -1,0 +1,175 @@
+"""`joro scale-report`: measure how speed grows with units and processes."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from joro.errors import UsageError
+from joro.scaling.chart import can_draw, draw
+from joro.scaling.measure import Ground, Measurement, measure
+from joro.testweb.running import Running, running
+from joro.testweb.settings import Settings
+
+#: Hosts of the test web for each socket: a unit that becomes free always finds a server that is.
+HOSTS_PER_SOCKET = 2
+#: From so many processors on, what other programs did on this machine is worth a line.
+OTHERS_MATTER = 0.3
+COLUMNS = (
+    "units",
+    "processes",
+    "sockets",
+    "pages",
+    "pages_per_s",
+    "bytes_per_s",
+    "robots_cores",
+    "web_cores",
+    "machine_busy",
+    "limit",
+)
+
+
+def _numbers(_context: click.Context, parameter: click.Parameter, text: str) -> list[int]:
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isdecimal() and 1 <= int(word) <= 10_000 for word in words):
+        raise UsageError(
+            f"--{parameter.name} {text} are no numbers from 1 on", remedy="write them like 50,100"
+        )
+    return sorted({int(word) for word in words})
+
+
+@click.command()
+@click.option("--units", default="50,100,150", show_default=True, callback=_numbers, metavar="N,…")
+@click.option("--processes", default="1,2", show_default=True, callback=_numbers, metavar="N,…")
+@click.option("--pages", default=3_000, show_default=True, type=click.IntRange(min=100), help="For each run.")
+@click.option(
+    "--latency", default=100.0, show_default=True, metavar="MS", help="How long a server takes to answer."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("scale-report"),
+    show_default=True,
+    metavar="DIR",
+    help="Where the table (CSV) and the chart (SVG, PNG) go.",
+)
+def scale_report(units: list[int], processes: list[int], pages: int, latency: float, out: Path) -> None:
+    """Measure pages and megabytes a second against units (sockets) and processes, on a test web of its own.
+
+    The figures are those of the test web's log. It runs on this machine, so the robots do not have all of it:
+    the last column says what held each run back, and only where it says "units" would more units help.
+
+    \b
+    joro scale-report
+    joro scale-report --units 10,50,100 --processes 1,2,4 --pages 10000 --out report
+    """
+    signal.signal(signal.SIGTERM, _interrupt)
+    out.mkdir(parents=True, exist_ok=True)
+    settings = _web(max(units) * max(processes), pages, latency / 1_000)
+    click.echo(_line(("units", "processes", "pages/s", "MB/s", "robots", "test web", "machine", "limit")))
+    with running(settings) as web:
+        ground = _ground(web, settings.latency_s)
+        measurements = []
+        for count in processes:
+            for each in units:
+                measurements.append(measure(ground, each, count, pages))
+                click.echo(_line(_cells(measurements[-1])))
+                _write(measurements, out / "scale-report.csv")
+    click.echo("\n".join(conclusions(measurements)))
+    if can_draw():
+        note = (
+            f"{os.cpu_count()} processors shared with the test web · {latency:g} ms an answer · 20 KB pages"
+        )
+        draw(measurements, settings.latency_s, note, out / "scale-report")
+        click.echo(f"written: {out}/scale-report.csv, .svg, .png")
+    else:
+        click.echo(f"written: {out}/scale-report.csv; for a chart, too: pip install 'joro[charts]'")
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt  # so that processes are ended and files removed
+
+
+def _web(sockets: int, pages: int, latency_s: float) -> Settings:
+    hosts = HOSTS_PER_SOCKET * sockets
+    return Settings(
+        hosts=hosts,
+        pages=max(2 * hosts, pages + pages // 2),
+        sizes="even",
+        addresses="own",
+        profile="bench",
+        latency_s=latency_s,
+        warm=True,
+    )
+
+
+def _ground(web: Running, latency_s: float) -> Ground:
+    def log() -> list[tuple[float, int]]:
+        entries = web.oracle.get("/log")
+        return [(each["end"], each["bytes"]) for each in entries if each["path"] != "/robots.txt"]
+
+    seeds = [host["url"] for host in web.oracle.get("/hosts")]
+    return Ground(web.config, seeds, latency_s, lambda: web.oracle.get("/reset"), log, time.process_time)
+
+
+def _cells(each: Measurement) -> tuple[str, ...]:
+    return (
+        str(each.units),
+        str(each.processes),
+        f"{each.pages_per_s:,.0f}",
+        f"{each.bytes_per_s / 1e6:,.1f}",
+        f"{each.robots_cores:.2f}",
+        f"{each.web_cores:.2f}",
+        f"{100 * each.machine_busy:.0f} %",
+        each.limit,
+    )
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "  ".join(f"{cell:>9}" for cell in cells)
+
+
+def _write(measurements: list[Measurement], file: Path) -> None:
+    with file.open("w", newline="", encoding="utf-8") as stream:
+        table = csv.writer(stream)
+        table.writerow(COLUMNS)
+        table.writerows([getattr(each, name) for name in COLUMNS] for each in measurements)
+
+
+def conclusions(measurements: Sequence[Measurement]) -> list[str]:
+    """What the figures say, in sentences."""
+    best = max(measurements, key=lambda each: each.pages_per_s)
+    lines = [
+        f"Fastest: {best.pages_per_s:,.0f} pages/s with {best.units} units in {_processes(best.processes)}."
+    ]
+    for each in measurements:
+        alone = next((one for one in measurements if one.units == each.units and one.processes == 1), None)
+        if alone is not None and each.processes > 1 and alone.pages_per_s:
+            gain = each.pages_per_s / alone.pages_per_s
+            lines.append(f"{each.units} units: {_processes(each.processes)} are {gain:.2f} × as fast as one.")
+    full = [each for each in measurements if each.limit != "units"]
+    if full:
+        setups = ", ".join(f"{each.units} × {each.processes} ({each.limit})" for each in full)
+        lines.append(f"More units would not have helped: {setups}.")
+    others = _others(measurements)
+    if others >= OTHERS_MATTER:
+        lines.append(f"Other programs kept {others:.1f} of {os.cpu_count()} processors busy meanwhile.")
+    return lines
+
+
+def _others(measurements: Sequence[Measurement]) -> float:
+    """Processors in use by neither robots nor test web, on average."""
+    every = os.cpu_count() or 1
+    rest = [each.machine_busy * every - each.robots_cores - each.web_cores for each in measurements]
+    return sum(rest) / len(rest)
+
+
+def _processes(number: int) -> str:
+    return "1 process" if number == 1 else f"{number} processes"

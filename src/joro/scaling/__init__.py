@@ -1,0 +1,1 @@
+"""How does the speed of collecting grow with units, processes and machines?"""

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from joro.cli.scale_report import conclusions
+from joro.scaling.measure import Measurement
+from tests.scenarios.stage import JORO, done, joro
+
+
+def run(units: int, processes: int, pages_per_s: float, limit: str = "units") -> Measurement:
+    return Measurement(units, processes, 3_000, pages_per_s, 20_000 * pages_per_s, 0.1, 0.1, 0.1, limit)
+
+
+def test_processes_are_compared_unit_by_unit_and_full_machines_named() -> None:
+    lines = conclusions([run(50, 1, 400), run(100, 1, 700), run(50, 2, 800), run(100, 2, 900, "machine")])
+    assert lines[0] == "Fastest: 900 pages/s with 100 units in 2 processes."
+    assert "50 units: 2 processes are 2.00 × as fast as one." in lines
+    assert "More units would not have helped: 100 × 2 (machine)." in lines
+
+
+def test_numbers_that_are_none_are_refused_in_one_line() -> None:
+    result = joro("scale-report", "--units", "5,many")
+    assert result.returncode == 2
+    assert "write them like 50,100" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_a_report_has_a_row_for_each_setup_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    words = ("--units", "2,10", "--processes", "1,2", "--pages", 200, "--latency", 20)
+    done("scale-report", *words, "--out", tmp_path / "out", env=os.environ | {"TMPDIR": str(scratch)})
+    rows = list(csv.DictReader((tmp_path / "out" / "scale-report.csv").read_text().splitlines()))
+    assert [(row["units"], row["processes"]) for row in rows] == [
+        ("2", "1"),
+        ("10", "1"),
+        ("2", "2"),
+        ("10", "2"),
+    ]
+    assert all(int(row["pages"]) >= 190 and float(row["pages_per_s"]) > 0 for row in rows)
+    assert float(rows[0]["pages_per_s"]) <= 2 / 0.020  # two units, 20 ms each
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {
+        f"scale-report.{ending}" for ending in ("csv", "svg", "png")
+    }
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_report_that_is_interrupted_ends_its_robots(tmp_path: Path, number: signal.Signals) -> None:
+    words = ["scale-report", "--units", "2", "--processes", "2", "--pages", "5000", "--out", str(tmp_path)]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    process = subprocess.Popen(
+        [*JORO, *words], env=os.environ | {"TMPDIR": str(scratch)}, stdout=subprocess.DEVNULL
+    )
+    family = psutil.Process(process.pid)
+    while len(robots := family.children(recursive=True)) < 3:  # the set, and its two
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+    assert process.wait(timeout=60) == 130
+    assert not any(robot.is_running() for robot in robots)
+    assert list(scratch.iterdir()) == []
