@@ -86,11 +86,11 @@ def measure(ground: Ground, units: int, processes: int, pages: int) -> Measureme
         seeds = Path(directory) / "seeds"
         seeds.write_text("".join(f"{url}\n" for url in ground.seeds))
         ground.forget()
-        before, web_before, idle_before = time.monotonic(), ground.cpu_s(), _processors()
+        before, web_before, ticks_before = time.monotonic(), ground.cpu_s(), _ticks()
         robots_cpu_s = _crawl(collection, seeds, pages)
         elapsed_s = time.monotonic() - before
     web_cores = (ground.cpu_s() - web_before) / elapsed_s
-    busy = _busy(idle_before, _processors())
+    busy = _busy(ticks_before, _ticks())
     count, pages_per_s, bytes_per_s = rates(ground.log())
     robots_cores = robots_cpu_s / elapsed_s
     achieved = pages_per_s * ground.latency_s / (units * processes)
@@ -157,7 +157,7 @@ def _ended(command: list[str], collection: Collection) -> Iterator[subprocess.Po
                 continue  # robots outlive a set that was cut off while starting them, for a moment
 
 
-def _processors() -> tuple[int, int]:
+def _ticks() -> tuple[int, int]:
     """Ticks that all processors have been idle, and all ticks, since the machine started."""
     try:
         ticks = [int(word) for word in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
