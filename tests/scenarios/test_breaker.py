@@ -8,6 +8,7 @@ import random
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 import urllib.request
@@ -132,8 +133,9 @@ def test_a_flood_reaches_no_server_more_often_than_the_limit(web: Web, tmp_path:
         asked = flood(port, servers(web.oracle, web_port(web)), seconds=8.0)
         told = status(port)
     most = judge(web.oracle, 60.0)
-    assert (most["host"], most["concurrent"]) == (5, 2)
-    assert (most["address"], most["sharing"]) == (8, 3)
+    assert (most["host"], most["address"]) == (5, 8)
+    assert most["concurrent"] <= 2  # how many meet depends on how busy the machine is
+    assert most["sharing"] <= 3
     assert asked >= THREADS * 200
     assert told["granted"] == len(web.oracle.get("/log"))
     assert told["granted"] + told["refused"] == asked
@@ -153,12 +155,24 @@ def test_the_windows_slide_by_the_servers_own_log(web: Web) -> None:
 
     asked = uvloop.run(story())
     most = judge(web.oracle, 60.0 / 30.0)
-    assert (most["host"], most["concurrent"]) == (5, 2)
-    assert (most["address"], most["sharing"]) == (8, 3)
+    assert (most["host"], most["address"]) == (5, 8)
+    assert most["concurrent"] <= 2  # how many meet depends on how busy the machine is
+    assert most["sharing"] <= 3
     assert 60 * 5 < len(web.oracle.get("/log")) < asked  # more than one window's worth, less than was wanted
 
 
-def test_the_robot_itself_without_any_manners_is_stopped(web: Web, tmp_path: Path) -> None:
+#: The fault: whatever politeness, the breaker or an address says, the next visit is due now.
+FAULT = """
+import dataclasses, joro.cli, joro.fetch.http as http, joro.fetch.politeness as politeness
+politeness.Manners.finished = lambda self, record, visit, delay, now: now
+politeness.Manners.usual_s = lambda self, server, record, delay: 0.0
+heed = http._heed
+http._heed = lambda exchange, curl: dataclasses.replace(heed(exchange, curl), held_off_s=0.0)
+joro.cli.main()
+"""
+
+
+def test_a_robot_with_a_fault_that_ignores_every_delay_is_stopped(web: Web, tmp_path: Path) -> None:
     web.oracle.get("/reset")
     manners = dict.fromkeys(["interval_s", "address_interval_s", "retry_wait_s"], 0.0)
     manners |= {"per_address": 64, "retry_limit": 0, "robots_txt": False}
@@ -166,7 +180,8 @@ def test_the_robot_itself_without_any_manners_is_stopped(web: Web, tmp_path: Pat
     with serve_breaker(collection) as (_, port):
         text = (collection / "joro.toml").read_text()
         (collection / "joro.toml").write_text(text.replace('# breaker = ""', f'breaker = "127.0.0.1:{port}"'))
-        result = joro("crawl", "-C", collection, *web.seeds)
+        command = [sys.executable, "-c", FAULT, "crawl", "-q", "-C", str(collection), *web.seeds]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         told = status(port)
     most = judge(web.oracle, 60.0)
     assert result.returncode == 0, result.stderr

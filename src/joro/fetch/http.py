@@ -38,6 +38,7 @@ class Exchange:
     connected: bool = True  # False: no server was reached, another address may do better
     kept_alive: bool = False
     certificate: str = ""
+    held_off_s: float = 0.0  # the breaker let nothing through, and will not for so long
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,8 @@ _OUTCOMES = {
 
 #: How we tell a breaker where to connect, and how it marks an answer as its own (docs/guides/breaker.md).
 _CONNECT_FIELD, _ANSWER_FIELD = "Joro-Connect", "joro-breaker"
+#: When the breaker does not say how long.
+_HELD_OFF_S = 60.0
 _BREAKER_WORDS = {
     "timeout": Outcome.TIMEOUT,
     "forbidden": Outcome.FORBIDDEN_ADDRESS,
@@ -122,7 +125,7 @@ class Client:
         try:
             code, message = await self._multi.perform(line.curl)
             exchange = line.exchange(code, message, self._request(url, fields))
-            return _heed(exchange) if self._route.breaker else exchange
+            return _heed(exchange, line.curl) if self._route.breaker else exchange
         finally:
             self._room.leave(line)
             if line.reset():
@@ -174,14 +177,27 @@ def _place(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def _heed(exchange: Exchange) -> Exchange:
+def _heed(exchange: Exchange, curl: pycurl.Curl) -> Exchange:
     """An answer that is the breaker's own is no response: nothing came from the server."""
-    said = exchange.response.headers.get(_ANSWER_FIELD) if exchange.response else None
+    headers = exchange.response.headers if exchange.response else {}
+    said = headers.get(_ANSWER_FIELD)
+    if said is None and curl.getinfo(pycurl.HTTP_CONNECTCODE) in (429, 503):
+        said = "refused; a tunnel"
     if said is None:
         return exchange
-    outcome = _BREAKER_WORDS.get(said.partition(";")[0].strip(), Outcome.UNREACHABLE)
-    connected = not said.startswith(("unreachable", "timeout"))
-    return Exchange(outcome, exchange.request, None, f"breaker: {said}", connected)
+    word = said.partition(";")[0].strip()
+    outcome = _BREAKER_WORDS.get(word, Outcome.UNREACHABLE)
+    connected = word not in ("unreachable", "timeout")
+    asked = headers.get("retry-after", "")
+    held_off_s = float(asked) if asked.isdecimal() else _HELD_OFF_S
+    return Exchange(
+        outcome,
+        exchange.request,
+        None,
+        f"breaker: {said}",
+        connected,
+        held_off_s=held_off_s if word == "refused" else 0.0,
+    )
 
 
 class _Line:

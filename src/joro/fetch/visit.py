@@ -35,7 +35,7 @@ def user_agent(identity: Identity, version: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """Nothing was asked: too many are at the server's address; come again at that moment."""
+    """The server was not asked: too many are at its address, or the breaker forbids; come again then."""
 
     at: float
 
@@ -95,6 +95,8 @@ class Visitor:
         finally:
             if held is not None:
                 held.release(self._clock.now())
+        if isinstance(visit, Later):
+            return visit
         if visit.address != addresses[0] and visit.response is not None:
             self._resolver.prefer(host, visit.address)
         return visit
@@ -113,7 +115,9 @@ class Visitor:
         ours = [each for each in addresses if (":" in each) == (self._family == socket.AF_INET6)]
         return ours or addresses[:1]
 
-    async def _ask(self, page: Page, addresses: list[str], fields: Sequence[str], once: bool) -> Visit:
+    async def _ask(
+        self, page: Page, addresses: list[str], fields: Sequence[str], once: bool
+    ) -> Visit | Later:
         """Ask at the first address where someone is."""
         port = self._port(page.url)
         for address in addresses:
@@ -121,6 +125,8 @@ class Visitor:
             exchange = await self._client.get(page.url, address=address, port=port, fields=fields, once=once)
             if exchange.connected:
                 break
+        if exchange.held_off_s:
+            return Later(self._clock.now() + exchange.held_off_s)
         return self._report(page, start, exchange, address)
 
     def _report(self, page: Page, start: float, exchange: Exchange, address: str) -> Visit:
