@@ -101,8 +101,9 @@ def _slowly(host: Host, wire: bytes) -> Play:
     elif host.kind == "dribble":
         size = len(wire) // DRIBBLE_PIECES + 1
         for start in range(0, len(wire), size):
+            if start:
+                yield DRIBBLE_GAP_S  # between pieces only: with the last one the answer is complete
             yield wire[start : start + size]
-            yield DRIBBLE_GAP_S
     else:
         yield wire[: len(wire) // 2]
         yield Stop.HANG
