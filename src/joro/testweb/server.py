@@ -85,6 +85,7 @@ class Turn:
     sharing: int
     connections: int
     sent: int = 0
+    end: float = 0.0  # when the last bytes were handed over; 0: when the turn is logged
 
 
 class Connection(asyncio.Protocol):
@@ -249,9 +250,13 @@ class Connection(asyncio.Protocol):
         assert turn is not None
         self._timer = None
         if turn.wire:
+            # Before, not after: a busy machine may stop us here while the visitor reads on.
+            turn.end = self._desk.timeline.read()
             self._transport.write(turn.wire)
             turn.sent += len(turn.wire)
-        if not self._paused:
+        if self._paused:
+            turn.end = 0.0
+        else:
             self._go_on()
 
     def _go_on(self) -> None:
@@ -289,7 +294,7 @@ class Connection(asyncio.Protocol):
         desk.sharing[self._address] -= 1
         desk.log.add(
             turn.start,
-            desk.timeline.read(),
+            turn.end or desk.timeline.read(),
             booth.host.number,
             turn.page,
             turn.target,
