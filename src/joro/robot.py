@@ -3,7 +3,7 @@
 In:    a collection and seeds.
 Out:   archive and frontier, moving together: what the frontier calls visited lies in the archive.
 Never: two requests to one server at once; a request sooner than politeness allows; a visit lost or
-       archived twice, whatever moment the power goes.
+       archived twice, whatever moment the process is killed.
 
     seeds ─┐                                                            ┌────── links ──────┐
            ▼                                                            ▼                   │
@@ -96,7 +96,8 @@ class Robot:
                 self.frontier.done(Visit(page, self._clock.now(), self._exclusions.refusal(server)))
             elif self._traps.verdict(page.url) is not None:
                 self.frontier.done(Visit(page, self._clock.now(), Outcome.TRAP))
-                self.frontier.add(self._traps.admit([page.url]), page.hops)  # perhaps in a better spelling
+                better = self._traps.admit([page.url])  # perhaps in another spelling
+                self.frontier.add(better, page.hops, cgi_hops=page.cgi_hops)
             else:
                 return page
         return None
@@ -128,7 +129,8 @@ class Robot:
     def _wants(self, visit: Visit) -> Verdict:
         """Does the page belong into the archive, and its links into the frontier?"""
         page = visit.page
-        if visit.response is None or not (self._wanted.needs_language or self._wanted.needs_text):
+        judged = self._wanted.needs_language or self._wanted.needs_text
+        if visit.response is None or visit.outcome is not Outcome.OK or not judged:
             return self._wanted.verdict(page.url, page.hops)
         seen = document_of(page.url, visit.response, self._settings.identity.name)
         return self._wanted.verdict(page.url, page.hops, seen.language, seen.text)
@@ -206,8 +208,7 @@ class Robot:
         return self._manners.usual_s(server, self.frontier.server(server), self._crawl_delay_s(server))
 
     def _crawl_delay_s(self, server: str) -> float | None:
-        rules = self._exclusions.rules(server)
-        return rules.crawl_delay_s if rules is not None else None
+        return self._exclusions.crawl_delay_s(server)
 
     def __init__(
         self, collection: Collection, clock: Clock, *, share: Share = ALONE, page_limit: int | None = None
@@ -260,8 +261,7 @@ class Robot:
     def _commit(self, *, last: bool = False) -> None:
         """The archive first: after a crash it may be ahead of the frontier, never behind."""
         position = self._archive.flush()
-        for link in self.exchange.before_commit():
-            self.frontier.add([link.url], link.hops, cgi_hops=link.cgi_hops, found_on=link.found_on)
+        self._read_mail()
         self._settle()
         for server, state in self._traps.unsaved(all_states=last):
             self.frontier.keep_trap_state(server, state)
@@ -271,6 +271,11 @@ class Robot:
         self._committed_at = self._clock.now()
         self._uncommitted = 0
         self._has_promised = False
+
+    def _read_mail(self) -> None:
+        """Close the batches for other robots, and take in the links they sent."""
+        for link in self.exchange.before_commit():
+            self.frontier.add([link.url], link.hops, cgi_hops=link.cgi_hops, found_on=link.found_on)
 
     def _replay(self, collection: Collection) -> None:
         """After a crash: what the archive holds beyond the last commit enters the frontier."""
@@ -286,7 +291,8 @@ class Robot:
                 visit = Visit(page, record.time, outcome, response=response)
                 self._close(visit, follow=self._wants(visit).follow)
                 self.frontier.settle(self._boundary.quota, self._traps.admit)
-        self.exchange.before_commit()
+        self._read_mail()
+        self.frontier.settle(self._boundary.quota, self._traps.admit)
         self.frontier.commit(last)
         self.exchange.after_commit()
 

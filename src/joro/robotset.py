@@ -75,7 +75,7 @@ class RobotSet:
         before = list(self.reports)
         for number, report in enumerate(before):
             self._ask(number)
-            while self.reports[number] is report and not self._stopping:
+            while self.reports[number] is report and not self._stopping and self._failure is None:
                 self._news.clear()
                 await self._news.wait()
         mail = [[(report.sent, report.read) for report in reports] for reports in (before, self.reports)]
@@ -94,6 +94,8 @@ class RobotSet:
             process = self._processes[number] = await asyncio.create_subprocess_exec(
                 *self._command(number), stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
             )
+            if self._stopping and process.stdin is not None:
+                process.stdin.close()  # `stop` came while it was being started
             heard = await self._listen(number, process)
             code = await process.wait()
             deaths = 1 if heard else deaths + 1

@@ -1,4 +1,4 @@
-"""The power fails again and again; nothing is lost and nothing is archived twice."""
+"""Robots are killed again and again; nothing is lost and nothing is archived twice."""
 
 from __future__ import annotations
 

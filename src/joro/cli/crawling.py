@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import click
@@ -105,9 +105,12 @@ async def _run(
     work: Coroutine[Any, Any, None], stop: Callable[[], None], report: Callable[[], Report], quiet: bool
 ) -> Report:
     loop = asyncio.get_running_loop()
+    stopped = False
 
     def end(number: int) -> None:
         """First Ctrl-C: end gently. The second one is the shell's usual, abrupt one (and just as safe)."""
+        nonlocal stopped
+        stopped = True
         loop.remove_signal_handler(number)
         click.echo("\nstopping: letting the visits under way end (Ctrl-C again to leave at once)", err=True)
         stop()
@@ -120,7 +123,7 @@ async def _run(
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)  # uvloop would go on swallowing them
-    return report()
+    return msgspec.structs.replace(report(), stopped=stopped)
 
 
 def collect_share(collection: Collection, seeds: list[str], share: Share) -> None:
@@ -144,14 +147,16 @@ async def _report(robot: Robot) -> None:
     loop = asyncio.get_running_loop()
     questions = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(questions), sys.stdin)
-    while not questions.at_eof():
-        print(msgspec.json.encode(robot.report()).decode(), flush=True)
-        try:
-            async with asyncio.timeout(REPORT_EVERY_S):
-                await questions.readline()
-        except TimeoutError:
-            continue
-    robot.stop()
+    try:
+        while not questions.at_eof():
+            print(msgspec.json.encode(robot.report()).decode(), flush=True)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REPORT_EVERY_S):
+                    await questions.readline()
+    except BrokenPipeError:
+        pass  # the set was killed, which is the end of the questions, too
+    finally:
+        robot.stop()
 
 
 def summary(report: Report) -> str:

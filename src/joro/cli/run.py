@@ -52,17 +52,19 @@ def run(
     joro run -C my-web --limit 1000 --once https://example.org/
     """
     chosen = read_seeds(seeds, files)
+    # A SIGTERM takes indexer and portal along, as Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with _portal(collection, wanted=not once) as portal:
         with _beside(collection, "index", "--follow", "--quiet"):
             report = collect(collection, chosen, limit=limit, quiet=quiet)
         click.echo(f"collected: {summary(report)}")
-        subprocess.run(_words(collection, "index", "--quiet"), check=False)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        indexed = subprocess.run(_words(collection, "index", "--quiet"), check=False)
+        if indexed.returncode or report.stopped:
+            sys.exit(indexed.returncode)
         if portal is not None:
             click.echo(f"searchable at {_address(collection)} until Ctrl-C")
-            signal.signal(
-                signal.SIGTERM, signal.default_int_handler
-            )  # takes the portal along, as Ctrl-C does
-            portal.wait()
+            sys.exit(portal.wait())
 
 
 @contextmanager

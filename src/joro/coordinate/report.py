@@ -23,6 +23,7 @@ class Report(msgspec.Struct):
     idle: bool = False  # nothing to do unless mail arrives
     sent: dict[int, int] = msgspec.field(default_factory=dict)  # batches, by receiver
     read: dict[int, int] = msgspec.field(default_factory=dict)  # batches, by sender
+    stopped: bool = False  # a person ended it
 
     @property
     def waiting(self) -> int:

@@ -65,10 +65,20 @@ class Exclusions:
 
     def refusal(self, server: str) -> Outcome:
         """What to call it when the rules forbid a page: silence and 5xx are no rule, but no leave either."""
-        status = self._known[server][0].status
+        known = self._known.get(server) or self._recall(server)
+        status = known[0].status if known is not None else 0
         if status == 0:
             return Outcome.UNREACHABLE
+        if status == 429:
+            return Outcome.THROTTLED
         return Outcome.SERVER_ERROR if status >= 500 else Outcome.DISALLOWED
+
+    def crawl_delay_s(self, server: str) -> float | None:
+        """The delay the server wished for when it was last asked, however long ago."""
+        if not self._settings_of(server).robots_txt:
+            return None
+        known = self._known.get(server) or self._recall(server)
+        return known[1].crawl_delay_s if known is not None else None
 
     def errand(self, server: str) -> Errand | None:
         """What to read in this server's turn before any of its pages; None when nothing, or not yet."""

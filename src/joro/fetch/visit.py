@@ -87,11 +87,12 @@ class Visitor:
             refusal = self._guard.refusal(addresses[0]) or ""
             now = self._clock.now()
             return Visit(page, now, Outcome.FORBIDDEN_ADDRESS, address=addresses[0], detail=refusal)
+        allowed = self._reachable(allowed)[:ADDRESSES_TRIED]
         held = self._limits.try_hold(allowed[0], self._clock.now(), pause_s) if self._limits else None
         if held is None and self._limits is not None:
             return Later(self._limits.free_at(allowed[0], self._clock.now(), pause_s))
         try:
-            visit = await self._ask(page, self._reachable(allowed)[:ADDRESSES_TRIED], fields, once)
+            visit = await self._ask(page, allowed, fields, once)
         finally:
             if held is not None:
                 held.release(self._clock.now())

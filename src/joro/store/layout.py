@@ -18,7 +18,7 @@ import numpy as np
 from rocksdict import WriteBatch
 
 from joro.store.frontier import Frontier
-from joro.store.records import Counts, PageRecord
+from joro.store.records import Counts, PageRecord, ServerRecord
 from joro.url import server_of
 
 #: Keys copied before they are written.
@@ -75,6 +75,8 @@ def _sorted_out(old: list[Frontier], new: list[Frontier], owner: Callable[[str],
     marks: list[list[int]] = [[] for _ in new]
     batches = [WriteBatch(raw_mode=True) for _ in new]
     for key, value in _keys(old):
+        if key[:1] == b"s" and not msgspec.msgpack.decode(value, type=ServerRecord).found:
+            continue  # only visited on another server's behalf; its own share knows it better
         home = owner(_server(key, value))
         batches[home].put(key, value)
         if key[:1] in (b"q", b"p"):
