@@ -164,6 +164,33 @@ def test_retry_after_is_kept_to_the_second_in_both_spellings() -> None:
     assert Life(Politeness()).wait(visit(Outcome.THROTTLED, retry_after=date, time=999_999.0)) == 91
 
 
+def test_a_date_is_read_on_the_clock_of_the_server_that_names_it() -> None:
+    refusal = visit(Outcome.THROTTLED, retry_after="Thu, 01 Jan 2026 00:05:00 GMT")
+    assert refusal.response is not None
+    refusal.response.headers["date"] = "Thu, 01 Jan 2026 00:00:00 GMT"
+    assert Life(Politeness()).wait(refusal) == 300
+
+
+def test_what_must_outlive_a_crash_is_told_apart_from_what_need_not() -> None:
+    life = Life(Politeness())
+    promised = [
+        visit(Outcome.THROTTLED),
+        visit(Outcome.SERVER_ERROR, retry_after="9"),
+        visit(Outcome.UNREACHABLE),
+        visit(),
+    ]
+    assert [life.manners.has_promised(life.record, each) for each in promised] == [True, True, False, False]
+    resting = Life(Politeness(suspend_after_s=1.0))
+    resting.wait(visit(time=resting.now - 2.0))
+    assert resting.manners.has_promised(resting.record, visit())
+
+
+def test_the_usual_pause_is_the_longest_that_may_be_due_to_a_server_that_answers() -> None:
+    manners = Manners(Politeness(interval_s=4.0, run_pages=5, run_pause_s=7.0))
+    assert manners.usual_s(SERVER, ServerRecord(), None) == 7
+    assert manners.usual_s(SERVER, ServerRecord(), 30.0) == 30
+
+
 def test_retry_after_is_capped_by_the_setting_and_never_makes_us_ruder() -> None:
     life = Life(Politeness(retry_after_limit_s=500.0))
     assert life.wait(visit(Outcome.THROTTLED, retry_after="9" * 400)) == 500

@@ -192,7 +192,11 @@ def _asked_s(settings: Politeness, visit: Visit) -> float | None:
     """What the server itself asks for in Retry-After; it is believed with any answer but a good one."""
     if visit.response is None or visit.outcome in (Outcome.OK, Outcome.NOT_MODIFIED):
         return None
-    asked = retry_after_s(visit.response.headers.get("retry-after", ""), visit.time + visit.elapsed_s)
+    headers = visit.response.headers
+    if "retry-after" not in headers:
+        return None
+    now = _moment(headers.get("date", ""))  # on the clock by which it names a date: ours may be wrong
+    asked = retry_after_s(headers["retry-after"], visit.time + visit.elapsed_s if now is None else now)
     return None if asked is None else min(asked, settings.retry_after_limit_s)
 
 
@@ -201,8 +205,14 @@ def retry_after_s(value: str, now: float) -> float | None:
     value = value.strip()
     if value.isascii() and value.isdigit():
         return float(value)
+    moment = _moment(value)
+    return None if moment is None else max(0.0, moment - now)
+
+
+def _moment(date: str) -> float | None:
+    """Seconds since 1970 of a date as HTTP writes it."""
     try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - now)
+        return email.utils.parsedate_to_datetime(date).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None
 
