@@ -13,7 +13,7 @@ from rich.text import Text
 
 from joro.clock import Clock
 from joro.coordinate.report import Report
-from joro.model import ANSWERED, Outcome
+from joro.model import Outcome
 
 #: Seconds between two looks: on a terminal, in a log.
 LIVE_EVERY_S = 0.2
@@ -21,7 +21,18 @@ LOG_EVERY_S = 10.0
 #: The rate shown is that of the last so many seconds.
 RATE_OVER_S = 5.0
 
-_FAILURES = frozenset(outcome.value for outcome in Outcome if outcome not in ANSWERED)
+#: What went wrong; pages that a rule of ours or theirs left out are no errors.
+_FAILURES = frozenset(
+    outcome.value
+    for outcome in (
+        Outcome.MALFORMED,
+        Outcome.TIMEOUT,
+        Outcome.UNREACHABLE,
+        Outcome.NO_ADDRESS,
+        Outcome.SERVER_ERROR,
+        Outcome.THROTTLED,
+    )
+)
 
 
 class Meter:
