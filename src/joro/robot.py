@@ -64,7 +64,8 @@ class Robot:
         errand = self._exclusions.errand(server)
         page = Page(errand.url, 0, server) if errand is not None else self._next_page(server)
         if page is None:
-            self._turns.give_back(server, None)
+            aged = self._exclusions.is_due(server)  # its rules grew too old this very moment
+            self._turns.give_back(server, self._clock.now() if aged else None)
             return
         visit = await self._visit(page)
         if isinstance(visit, Later):

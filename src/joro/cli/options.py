@@ -24,3 +24,16 @@ def collection_option(command: F) -> F:
         callback=lambda _ctx, _param, path: Collection.open(path),
         help="The collection's directory (default: the current one).",
     )(command)
+
+
+def seed_options(command: F) -> F:
+    """Seeds as arguments (`seeds`) and as files (`files`)."""
+    file = click.option(
+        "--seeds",
+        "files",
+        type=click.Path(path_type=Path, dir_okay=False),
+        multiple=True,
+        metavar="FILE",
+        help="A file of seeds, one URL a line; # starts a comment. May be given several times.",
+    )
+    return click.argument("seeds", nargs=-1, metavar="[SEED]…")(file(command))

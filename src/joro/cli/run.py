@@ -13,23 +13,15 @@ from pathlib import Path
 import click
 
 from joro.cli.crawling import collect, summary
-from joro.cli.options import collection_option
+from joro.cli.options import collection_option, seed_options
 from joro.discover.seeds import read_seeds
 from joro.errors import PortInUse
 from joro.store.collection import Collection
 
 
 @click.command()
-@click.argument("seeds", nargs=-1, metavar="[SEED]…")
+@seed_options
 @collection_option
-@click.option(
-    "--seeds",
-    "files",
-    type=click.Path(path_type=Path, dir_okay=False),
-    multiple=True,
-    metavar="FILE",
-    help="A file of seeds, one URL a line; # starts a comment. May be given several times.",
-)
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop collecting after N pages.")
 @click.option("--once", is_flag=True, help="End when everything is searchable; do not serve the portal.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")

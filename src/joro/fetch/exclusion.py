@@ -85,9 +85,11 @@ class Exclusions:
         if self._errands[server]:
             return self._errands[server].popleft()
         del self._errands[server]
-        if server in self._away or self.rules(server) is not None:
-            return None
-        return Errand(f"{server}/robots.txt", server)
+        return Errand(f"{server}/robots.txt", server) if self.is_due(server) else None
+
+    def is_due(self, server: str) -> bool:
+        """Does the server's own robots.txt have to be read, in its own turn?"""
+        return server not in self._away and self.rules(server) is None
 
     def retry(self, errand: Errand) -> None:
         """The errand failed for now: run it again in the same server's next turn."""
