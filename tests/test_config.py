@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joro import config
-from joro.config import Config, Fetch, Identity, Override, PerServer, Politeness, Scope
+from joro.config import Config, Fetch, Identity, Override, PerServer, Politeness, Scope, reading
 from joro.errors import ConfigError
 
 SECTIONS = {spec.name: type(getattr(Config(), spec.name)) for spec in dataclasses.fields(Config)}
@@ -262,7 +262,7 @@ def test_defaults_are_within_their_own_ranges_and_not_shared() -> None:
     assert one.fetch.hosts is not two.fetch.hosts
     for kind in SECTIONS.values():
         for spec in dataclasses.fields(kind):
-            config._check_range(getattr(kind(), spec.name), spec, spec.name)
+            reading.check_range(getattr(kind(), spec.name), spec, spec.name)
 
 
 def test_settings_cannot_be_changed_in_passing() -> None:

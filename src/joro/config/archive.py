@@ -1,0 +1,20 @@
+"""How is the archive written?
+
+In:    nothing.
+Out:   the section `[archive]`.
+Never: reads a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from joro.config.declare import setting
+
+
+@dataclass(frozen=True)
+class Archive:
+    """How the archive is written."""
+
+    warc_limit_bytes: int = setting(1_000_000_000, "a WARC file is closed at this size", least=1_000)
+    commit_every_s: float = setting(1.0, "at most this much work is done again after a crash", least=0.01)

@@ -1,0 +1,29 @@
+"""How is a setting declared, so that loader, file and reference can all be made from it?
+
+In:    a default, why the setting is there, and the values it may have.
+Out:   a dataclass field that carries them.
+Never: knows any setting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+def setting(
+    default: Any, why: str, *, least: float | None = None, most: float | None = None, whole: bool = False
+) -> Any:
+    """A field with its explanation and, for numbers, its range; `whole`: no server can differ from others."""
+    metadata = {"why": why, "least": least, "most": most, "whole": whole}
+    if isinstance(default, (dict, list)):
+        return field(default_factory=lambda: type(default)(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Override:
+    """Other settings for some servers: one `[[politeness.rules]]` or `[[scope.rules]]`."""
+
+    servers: tuple[str, ...]  # hosts, "*.example.jp", or "http://one.example:8080"
+    changes: dict[str, Any]

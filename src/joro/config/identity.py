@@ -1,0 +1,27 @@
+"""Who are we, and what of this machine may we use?
+
+In:    nothing.
+Out:   the sections `[identity]` and `[machine]`.
+Never: reads a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from joro.config.declare import setting
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who we say we are: every server owner must be able to find and stop us."""
+
+    name: str = setting("joro", "robot name, matched against the User-agent lines of robots.txt")
+    contact: str = setting("", "address of a page or mailbox about this robot, sent in User-Agent")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What of this machine may be used."""
+
+    processes: int = setting(1, "robots on this machine, each with a share of the servers", least=1, most=256)

@@ -1,0 +1,66 @@
+"""Which settings hold for one server?
+
+In:    a section with its rules for some servers, and a server key.
+Out:   the section as it holds there.
+Never: works the same answer out twice, while it is remembered.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from joro.config.politeness import Politeness
+from joro.config.scope import Scope
+
+_PORT = re.compile(r":\d+$")
+
+Section = typing.TypeVar("Section", bound=Politeness | Scope)
+
+
+class PerServer(typing.Generic[Section]):
+    """A section as it holds for each server: all its rules that name the server, later ones winning."""
+
+    #: Answers remembered, so that a server costs one dictionary look-up after its first question.
+    REMEMBERED = 100_000
+
+    def __init__(self, section: Section) -> None:
+        self._section = section
+        self._patterns = [servers_like(rule.servers) for rule in section.rules]
+        self._known: dict[str, Section] = {}
+        self._merged: dict[tuple[int, ...], Section] = {(): section}
+
+    def of(self, server: str) -> Section:
+        """The settings for a server key such as `http://www.example.jp:8080`."""
+        if not self._patterns:
+            return self._section
+        known = self._known.get(server)
+        return known if known is not None else self._work_out(server)
+
+    def _work_out(self, server: str) -> Section:
+        rules = tuple(place for place, are_meant in enumerate(self._patterns) if are_meant(server))
+        if rules not in self._merged:
+            changes = {key: value for place in rules for key, value in self._changes(place)}
+            self._merged[rules] = dataclasses.replace(self._section, **changes)
+        if len(self._known) >= self.REMEMBERED:
+            self._known.clear()
+        self._known[server] = self._merged[rules]
+        return self._merged[rules]
+
+    def _changes(self, place: int) -> Iterable[tuple[str, Any]]:
+        return self._section.rules[place].changes.items()
+
+
+def servers_like(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """Is a server key meant by one of these patterns: server key, host:port or host, `*` for anything?"""
+    globs = (".*".join(map(re.escape, each.lower().split("*"))) for each in patterns)
+    wanted = re.compile(f"^(?:{'|'.join(globs)})$", re.MULTILINE)
+
+    def are_meant(server: str) -> bool:
+        authority = server.partition("://")[2]
+        return wanted.search(f"{server}\n{authority}\n{_PORT.sub('', authority)}") is not None
+
+    return are_meant
