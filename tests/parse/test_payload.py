@@ -1,6 +1,7 @@
 """The wrappings come off: whatever was sent, however broken, never more than the limit."""
 
 import gzip
+import random
 import sys
 import zlib
 from collections.abc import Callable
@@ -152,6 +153,18 @@ def test_a_body_that_only_claims_to_be_chunked_stays_as_it_is() -> None:
 
 def test_a_million_frames_of_one_byte_are_not_taken_apart() -> None:
     assert len(without_frames(b"1\r\na\r\n" * 1_000_000)) == 20_000
+
+
+def test_frames_are_taken_off_no_further_than_the_limit() -> None:
+    assert without_frames(chunks(bytes(10_000), 400), 1_000) == bytes(1_000)
+    assert without_frames(chunks(bytes(10_000), 10_000), 1_000) == bytes(1_000)
+
+
+def test_a_packed_body_in_chunks_fills_the_limit() -> None:
+    content = random.Random(7).randbytes(20_000)  # packs to more than itself
+    assert (
+        payload(response(chunks(gzip.compress(content), 900), "gzip", chunked=True), 9_000) == content[:9_000]
+    )
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,9 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-#: Payloads are cut here: as long as the longest body (`fetch.body_limit_bytes`), and 800 pages of 20 KB.
-LIMIT_BYTES = 16_000_000
+#: Payloads are cut here: 200 pages of 20 KB, and nobody reads more characters of a page
+#: (`html.TEXT_LIMIT_CHARS`). Four times as much took 10 to 25 MB more memory for one endless body.
+LIMIT_BYTES = 4_000_000
 
 #: What is more is not taken apart: each member or frame costs a step, and nobody honest needs so many.
 _MEMBERS = 64
@@ -67,7 +68,9 @@ def payload(response: Response, limit_bytes: int = LIMIT_BYTES) -> bytes:
 
 def unwrap(response: Response, limit_bytes: int = LIMIT_BYTES) -> Payload:
     """Take off chunk frames, then the content encodings, the last one first."""
-    content = without_frames(response.body) if response.chunked else response.body
+    # Packed, a payload may be a little longer: headers and tables of encodings, of which there are few.
+    packed_bytes = limit_bytes + limit_bytes // 8 + 10_000
+    content = without_frames(response.body, packed_bytes) if response.chunked else response.body
     codings = [word.strip().lower() for word in response.headers.get("content-encoding", "").split(",")]
     for done, coding in enumerate(reversed(codings)):
         if coding in ("", "identity") or not content:
@@ -80,18 +83,24 @@ def unwrap(response: Response, limit_bytes: int = LIMIT_BYTES) -> Payload:
     return Payload(content[:limit_bytes])
 
 
-def without_frames(body: bytes) -> bytes:
-    """A body without chunk frames; one that has none, against its announcement, stays as it is."""
-    pieces: list[bytes] = []
-    position = 0
-    while len(pieces) < _FRAMES:
+def without_frames(body: bytes, limit_bytes: int = LIMIT_BYTES) -> bytes:
+    """A body without chunk frames, up to the frame that reaches the limit.
+
+    A body that has none, against its announcement, stays as it is.
+    """
+    pieces: list[memoryview] = []
+    whole = memoryview(body)  # pieces are copied once, when they are joined
+    position = length = 0
+    while len(pieces) < _FRAMES and length < limit_bytes:
         frame = _FRAME.match(body, position)
         if frame is None:
             break
         size = int(frame[1], 16)
         if size == 0:
             return b"".join(pieces)
-        pieces.append(body[frame.end() : frame.end() + size])
+        size = min(size, limit_bytes - length)
+        pieces.append(whole[frame.end() : frame.end() + size])
+        length += len(pieces[-1])
         position = frame.end() + size
         position += 2 if body.startswith(b"\r\n", position) else body.startswith(b"\n", position)
     return b"".join(pieces) if pieces else body
