@@ -225,10 +225,13 @@ class Robot:
         self._uncommitted = 0
         self._has_promised = False  # a longer pause, since the last commit
         self._stopping = False
+        self._wakes_at = 0.0  # when `collect` looks for servers next, at the latest
         self._boundary = Boundary(settings.scope)
         self._wanted = Wanted(settings.scope)
         self._manners = Manners(settings.politeness)
-        limits = AddressLimits(collection.frontier / "addresses", settings.politeness.per_address)
+        limits = AddressLimits(
+            collection.frontier / "addresses", settings.politeness.per_address, alone=share.count == 1
+        )
         self._visitor = Visitor(settings.fetch, user_agent=agent, clock=clock, limits=limits)
         self._turns = Turns()
         self._callers = Callers(self.call_on, self._next_server, settings.fetch.sockets)
@@ -346,13 +349,15 @@ class Robot:
         return self._stopping or self._callers.failure is not None or full
 
     def _next_server(self) -> str | None:
-        """The server whose turn it is, if anyone may start at all."""
+        """The server whose turn it is, if anyone may start at all; if more are ready, others are sent too."""
         if self._is_over(len(self._callers)):
             return None
         server = self._take_turn()
         if server is None and self.frontier.has_found:
             self._settle()
             server = self._take_turn()
+        if self._turns.next_ready_at() < self._wakes_at and not self._callers.is_full:
+            self._callers.wake()
         return server
 
     def _take_turn(self) -> str | None:
@@ -370,6 +375,7 @@ class Robot:
         due_at = self._committed_at + self._settings.archive.commit_every_s
         if not self._callers.is_full:
             due_at = min(due_at, self._turns.next_ready_at())
+        self._wakes_at = due_at
         return due_at - self._clock.now()
 
     async def _leave(self) -> None:

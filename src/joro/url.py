@@ -22,6 +22,8 @@ from url import URL, URLError
 from joro.errors import BadUrl
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from publicsuffixlist import PublicSuffixList
 
 #: What we collect. A canonical URL starts with one of these and "://".
@@ -131,12 +133,12 @@ class Joiner:
 
     __slots__ = ("_directory", "_join", "_server", "base")
 
-    def __init__(self, base: str) -> None:
-        self.base = canonical(base)
+    def __init__(self, base: str, *, is_canonical: bool = False) -> None:
+        self.base = base if is_canonical else canonical(base)
         self._server = server_of(self.base)
         path, _, _ = self.base.partition("?")
         self._directory = path[: path.rindex("/") + 1]
-        self._join = URL.parse(self.base).join
+        self._join: Callable[[str], URL] | None = None  # many a page has only links that were joined before
 
     def __call__(self, ref: str) -> str | None:
         """The canonical URL a link leads to, or None where we do not go; `#part` leads to the base itself."""
@@ -163,6 +165,8 @@ class Joiner:
             return try_canonical(ref)
         if ref.startswith(_FOREIGN):
             return None
+        if self._join is None:
+            self._join = URL.parse(self.base).join
         try:
             href = str(self._join(ref))
         except (URLError, ValueError):  # ValueError: lone surrogates
@@ -264,12 +268,18 @@ def surt(url: str) -> str:
     It is coarser than the URL, as pywb and the Wayback Machine expect it: no `www.`, lower case,
     escapes resolved, sorted query, no session ids. Whoever looks up a capture compares the URL too.
     """
-    authority = url[url.index("/") + 2 : url.index("/", 8)]
-    path, _, query = path_of(url).partition("?")
-    query = "&".join(sorted(_SESSION.sub("", _plain(query)).split("&"), key=_name_then_value))
-    return f"{_reversed(authority)}){_surt_path(path)}" + (f"?{query}" if query else "")
+    start = url.index("/", 8)
+    path, _, query = url[start:].partition("?")
+    key = f"{_reversed(url[url.index('/') + 2 : start])}){_surt_path(path)}"
+    if not query:
+        return key
+    query = _SESSION.sub("", _plain(query))
+    if "&" in query:
+        query = "&".join(sorted(query.split("&"), key=_name_then_value))
+    return f"{key}?{query}" if query else key
 
 
+@functools.lru_cache(maxsize=8_192)
 def _reversed(authority: str) -> str:
     address, bracket, port = authority.rpartition("]")
     if bracket:
@@ -279,7 +289,11 @@ def _reversed(authority: str) -> str:
 
 
 def _surt_path(path: str) -> str:
-    path = _ASP_SESSION.sub("", _SLASHES.sub("/", _plain(path)))
+    path = _plain(path)
+    if "//" in path:
+        path = _SLASHES.sub("/", path)
+    if "/(" in path:
+        path = _ASP_SESSION.sub("", path)
     return path.rstrip("/") or "/"
 
 
@@ -290,6 +304,8 @@ def _name_then_value(parameter: str) -> tuple[str, bool, str]:
 
 def _plain(text: str) -> str:
     """Lower case, with every escape undone (escaped escapes too) and the few that are needed made again."""
+    if "%" not in text:  # then a canonical URL has nothing to undo or to escape
+        return text.lower()
     octets = text.encode()
     while b"%" in octets and (unescaped := unquote_to_bytes(octets)) != octets:
         octets = unescaped

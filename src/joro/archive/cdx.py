@@ -42,9 +42,9 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(_Fields).decode
 
 
-def line_of(capture: Capture) -> bytes:
-    """The CDXJ line of a capture, line end included."""
-    date = warc_date(capture.time)
+def line_of(capture: Capture, date: str = "") -> bytes:
+    """The CDXJ line of a capture, line end included; `date` is its `warc_date`, where that is known."""
+    date = date or warc_date(capture.time)
     fields = _Fields(
         capture.url,
         capture.mime,

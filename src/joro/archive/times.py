@@ -7,6 +7,7 @@ Never: reads a clock.
 
 from __future__ import annotations
 
+import functools
 from datetime import UTC, datetime, timedelta
 
 _EPOCH = datetime(1970, 1, 1)
@@ -14,7 +15,13 @@ _EPOCH = datetime(1970, 1, 1)
 
 def warc_date(time: float) -> str:
     """As WARC 1.1 allows it: `2026-11-16T05:55:00.123456Z`."""
-    return (_EPOCH + timedelta(microseconds=round(time * 1e6))).isoformat(timespec="microseconds") + "Z"
+    seconds, micros = divmod(round(time * 1e6), 1_000_000)
+    return f"{_second(seconds)}.{micros:06}Z"
+
+
+@functools.lru_cache(maxsize=256)  # visits come by the hundred in a second
+def _second(seconds: int) -> str:
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat()
 
 
 def stamp(date: str) -> str:

@@ -15,6 +15,7 @@ that /a/b/a/b/a/ and all that follows is one place.
 
 from __future__ import annotations
 
+import functools
 import re
 
 from joro.url import path_of
@@ -32,6 +33,7 @@ _DATE = re.compile(r"\d{4}-?\d\d-?\d\d$")
 _EXTENSION = re.compile(r"\.[a-z]\w{1,4}$")
 
 
+@functools.lru_cache(maxsize=8_192)  # a page is asked about four times between its turn and its end
 def kinds(url: str) -> tuple[str, ...]:
     """Section, place and, where there is a query, the kind; each starts with the one before or narrows it."""
     path, mark, query = path_of(url).partition("?")

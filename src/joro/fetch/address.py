@@ -15,6 +15,7 @@ thousand addresses in use, one in a hundred shares its cell, and we are only too
 from __future__ import annotations
 
 import fcntl
+import functools
 import mmap
 import os
 from pathlib import Path
@@ -55,7 +56,8 @@ class AddressLimits:
     the file anywhere in a process lets go of all its locks.
     """
 
-    def __init__(self, path: Path, per_address: int) -> None:
+    def __init__(self, path: Path, per_address: int, *, alone: bool = False) -> None:
+        self._is_alone = alone  # no other process uses the file: then counting is enough
         self._per_address = min(per_address, MOST_HOLDERS)
         self._held: dict[int, int] = {}  # cell → one bit for each of its locks that is ours
         try:
@@ -118,6 +120,8 @@ class AddressLimits:
         self._held.clear()
 
     def _lock(self, byte: int) -> bool:
+        if self._is_alone:
+            return True
         try:
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
         except (BlockingIOError, PermissionError):
@@ -125,8 +129,10 @@ class AddressLimits:
         return True
 
     def _unlock(self, byte: int) -> None:
-        fcntl.lockf(self._file, fcntl.LOCK_UN, 1, byte)
+        if not self._is_alone:
+            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, byte)
 
 
+@functools.lru_cache(maxsize=8_192)
 def _cell(address: str) -> int:
     return xxhash.xxh3_64_intdigest(address.encode()) % CELLS

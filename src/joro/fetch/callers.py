@@ -1,7 +1,7 @@
 """Who is out calling, and who may leave next?
 
 In:    a source of servers whose turn it is, and what to do at one of them.
-Out:   at most so many calls under way at once, a new one as soon as another ends.
+Out:   at most so many callers out at once; who comes back from a server goes on to the next, if there is one.
 Never: decides whose turn it is; lets an error in one call go unnoticed.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Callers:
-    """Calls under way. `next_server` may give None: then nobody leaves until `send` is called again."""
+    """Callers out. `next_server` may give None: then nobody leaves until `send` is called again."""
 
     def __init__(
         self,
@@ -24,31 +24,36 @@ class Callers:
         self._call = call
         self._next_server = next_server
         self._limit = limit
-        self._calls: set[asyncio.Task[None]] = set()
+        self._out: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self.failure: BaseException | None = None
 
     def __len__(self) -> int:
         """Calls under way."""
-        return len(self._calls)
+        return len(self._out)
 
     @property
     def is_full(self) -> bool:
         """Nobody more may leave before someone is back."""
-        return len(self._calls) >= self._limit
+        return len(self._out) >= self._limit
 
     def send(self) -> None:
         """Send someone to every server whose turn it is, as long as there are callers."""
         while not self.is_full and self.failure is None and (server := self._next_server()) is not None:
-            call = asyncio.create_task(self._call(server))
-            self._calls.add(call)
-            call.add_done_callback(self._returned)
+            caller = asyncio.create_task(self._go(server))
+            self._out.add(caller)
+            caller.add_done_callback(self._returned)
 
-    def _returned(self, call: asyncio.Task[None]) -> None:
-        self._calls.discard(call)
-        if not call.cancelled() and call.exception() is not None:
-            self.failure = self.failure or call.exception()
-        self.send()
+    async def _go(self, server: str | None) -> None:
+        """From server to server: a caller who is out anyway is cheaper than a new one."""
+        while server is not None:
+            await self._call(server)
+            server = self._next_server() if self.failure is None else None
+
+    def _returned(self, caller: asyncio.Task[None]) -> None:
+        self._out.discard(caller)
+        if not caller.cancelled() and caller.exception() is not None:
+            self.failure = self.failure or caller.exception()
         self.wake()
 
     def wake(self) -> None:
@@ -56,7 +61,7 @@ class Callers:
         self._wake.set()
 
     async def wait(self, seconds: float) -> None:
-        """Until a call has ended or `seconds` have passed."""
+        """Until a caller is back or `seconds` have passed."""
         self._wake.clear()
         try:
             async with asyncio.timeout(max(0.0, seconds)):
@@ -66,8 +71,8 @@ class Callers:
 
     async def come_home(self, grace_s: float | None) -> None:
         """Let the calls under way end, for a while, and break off the others."""
-        if self._calls:
-            await asyncio.wait(set(self._calls), timeout=grace_s)
-        for call in set(self._calls):
-            call.cancel()
-        await asyncio.gather(*self._calls, return_exceptions=True)
+        if self._out:
+            await asyncio.wait(set(self._out), timeout=grace_s)
+        for caller in set(self._out):
+            caller.cancel()
+        await asyncio.gather(*self._out, return_exceptions=True)

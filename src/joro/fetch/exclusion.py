@@ -82,9 +82,12 @@ class Exclusions:
 
     def errand(self, server: str) -> Errand | None:
         """What to read in this server's turn before any of its pages; None when nothing, or not yet."""
-        if self._errands[server]:
-            return self._errands[server].popleft()
-        del self._errands[server]
+        waiting = self._errands.get(server)
+        if waiting:
+            errand = waiting.popleft()
+            if not waiting:
+                del self._errands[server]
+            return errand
         return Errand(f"{server}/robots.txt", server) if self.is_due(server) else None
 
     def is_due(self, server: str) -> bool:

@@ -99,8 +99,11 @@ class Manners:
         That must be known after a crash, too. Waits of our own making after a failure are no promise.
         """
         settings = self.of(visit.page.server)
-        suspended = settings.suspend_after_s > 0 and not record.busy_since
-        return suspended or visit.outcome is Outcome.THROTTLED or _asked_s(settings, visit) is not None
+        if settings.suspend_after_s > 0 and not record.busy_since:
+            return True
+        if visit.outcome is Outcome.OK:
+            return False
+        return visit.outcome is Outcome.THROTTLED or _asked_s(settings, visit) is not None
 
     def next_open(self, server: str, moment: float) -> float:
         """The first moment from `moment` on that lies in the server's hours."""

@@ -59,11 +59,16 @@ class Resolver:
         self._turn = asyncio.Semaphore(LOOKUPS)
         self._channel = _channel(self._nameservers)
 
+    def known(self, host: str) -> list[str] | None:
+        """All addresses of `host` if they need not be asked for."""
+        known = self._known.get(host)
+        return known[1] if known is not None and known[0] > self._clock.now() else None
+
     async def addresses(self, host: str) -> list[str]:
         """All addresses of `host`, best first; empty when it has none."""
-        known = self._known.get(host)
-        if known is not None and known[0] > self._clock.now():
-            return known[1]
+        known = self.known(host)
+        if known is not None:
+            return known
         fixed = self._fixed(host)
         if fixed is not None:
             self._remember(host, fixed, math.inf)

@@ -7,6 +7,7 @@ Never: decides whether a visit is allowed now: that is `politeness`' and `robots
 
 from __future__ import annotations
 
+import functools
 import resource
 import socket
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ from joro.fetch.http import Client, Exchange, Limits
 from joro.fetch.resolver import Resolver
 from joro.fetch.route import family_of, proxy_resolves, route_of
 from joro.model import Outcome, Page, Visit
-from joro.url import host_of, is_address
+from joro.url import host_of, is_address, server_of
 
 #: Of a host's addresses so many are tried in one visit.
 ADDRESSES_TRIED = 3
@@ -76,10 +77,12 @@ class Visitor:
         long its address must have been left alone before. `once`: the server gets no second request
         without a pause, even if it cut the connection at the first.
         """
-        host = host_of(page.url)
+        host = _host_of(page.server or server_of(page.url))
         if self._proxy_resolves and not is_address(host):
             return await self._ask(page, [""], fields, once)
-        addresses = await self._resolver.addresses(host)
+        addresses = self._resolver.known(host)
+        if addresses is None:
+            addresses = await self._resolver.addresses(host)
         if not addresses:
             return Visit(page, self._clock.now(), Outcome.NO_ADDRESS)
         allowed = [each for each in addresses if self._guard.refusal(each) is None]
@@ -120,7 +123,8 @@ class Visitor:
         self, page: Page, addresses: list[str], fields: Sequence[str], once: bool
     ) -> Visit | Later:
         """Ask at the first address where someone is."""
-        port = self._port(page.url)
+        port = _port_of(page.server or server_of(page.url))
+        port = self._ports.get(port, port)
         for address in addresses:
             start = self._clock.now()
             exchange = await self._client.get(page.url, address=address, port=port, fields=fields, once=once)
@@ -149,17 +153,18 @@ class Visitor:
             exchange.certificate,
         )
 
-    def _port(self, url: str) -> int:
-        port = _port_of(url)
-        return self._ports.get(port, port)
+
+@functools.lru_cache(maxsize=8_192)
+def _host_of(server: str) -> str:
+    return host_of(server + "/")
 
 
-def _port_of(url: str) -> int:
-    authority = url[: url.index("/", 8)]
-    _, _, port = authority.rpartition(":")
+@functools.lru_cache(maxsize=8_192)
+def _port_of(server: str) -> int:
+    _, _, port = server.rpartition(":")
     if port.isdigit():
         return int(port)
-    return 443 if url.startswith("https:") else 80
+    return 443 if server.startswith("https:") else 80
 
 
 def _ports(wanted: dict[str, int]) -> dict[int, int]:

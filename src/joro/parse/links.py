@@ -48,12 +48,21 @@ def base_of(tree: Tree, url: str) -> str:
 
 def written(tree: Tree) -> Iterator[Written]:
     """Every place where the page names another page."""
-    for tag in ("a", "area"):
-        for element in tree.all(tag):
-            ref = element.attr("href")
-            if ref is not None:
-                rel = element.attr("rel")
-                yield tag, ref, rel.lower() if rel else "", element
+    yield from _anchors(tree, "a")
+    yield from _written_besides(tree)
+
+
+def _anchors(tree: Tree, tag: str) -> Iterator[Written]:
+    for element in tree.all(tag):
+        ref = element.attr("href")
+        if ref is not None:
+            rel = element.attr("rel")
+            yield tag, ref, rel.lower() if rel else "", element
+
+
+def _written_besides(tree: Tree) -> Iterator[Written]:
+    """What is not an <a>."""
+    yield from _anchors(tree, "area")
     for tag in ("frame", "iframe"):
         for element in tree.all(tag):
             if ref := element.attr("src"):
@@ -86,8 +95,8 @@ def refresh_target(content: str) -> str | None:
 
 
 def _joiner(tree: Tree, base: str) -> Callable[[str], str | None]:
-    """Joins links as a browser does: the query of a link is spelled in the charset of its page."""
-    to_base = Joiner(base)
+    """Joins links to a canonical URL as a browser does: the query of a link is spelled in the charset of its page."""
+    to_base = Joiner(base, is_canonical=True)
     codec = query_codec(tree.charset)
     if not codec:
         return to_base
@@ -102,16 +111,18 @@ def link_urls(tree: Tree, base: str) -> tuple[dict[str, bool], str]:
     to_base = _joiner(tree, base)
     found: dict[str, bool] = {}
     canonical = ""
-    for kind, ref, rel, _ in written(tree):
+    for element in tree.all("a"):
+        ref = element.attr("href")
+        url = to_base(ref) if ref is not None else None
+        if url is not None:
+            rel = element.attr("rel")
+            found[url] = not rel or found.get(url, False) or "nofollow" not in rel.lower()
+    for kind, ref, rel, _ in _written_besides(tree):
         url = to_base(ref)
-        if url is None:
-            continue
-        if rel:
-            found[url] = found.get(url, False) or "nofollow" not in rel
+        if url is not None:
+            found[url] = not rel or found.get(url, False) or "nofollow" not in rel
             if kind == "canonical":
                 canonical = canonical or url
-        else:
-            found[url] = True
     return found, canonical
 
 

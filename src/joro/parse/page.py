@@ -21,6 +21,7 @@ from joro.parse.text import title_of, visible_text, without_soft_breaks
 from joro.url import join
 
 NO_LIKENESS = Likeness()
+_NONE: frozenset[str] = frozenset()
 
 #: Bytes that decide whether a payload without a media type is a page.
 _HEAD_BYTES = 512
@@ -70,7 +71,7 @@ def outline(
     found, canonical = link_urls(tree, base)
     return Outline(
         links=list(found),
-        nofollow=frozenset(target for target, follow in found.items() if not follow),
+        nofollow=_unfollowed(found),
         directives=directives(tree, x_robots, agent),
         title=title_of(tree),
         canonical=canonical,
@@ -78,6 +79,12 @@ def outline(
         charset=charset,
         likeness=likeness_of(tree) if likeness else NO_LIKENESS,
     )
+
+
+def _unfollowed(found: dict[str, bool]) -> frozenset[str]:
+    if all(found.values()):
+        return _NONE
+    return frozenset(target for target, follow in found.items() if not follow)
 
 
 def outline_of(url: str, response: Response, agent: str = "joro", *, likeness: bool = False) -> Outline:
