@@ -95,7 +95,7 @@ def refresh_target(content: str) -> str | None:
 
 
 def _joiner(tree: Tree, base: str) -> Callable[[str], str | None]:
-    """Joins links to a canonical URL as a browser does: the query of a link is spelled in the charset of its page."""
+    """Joins links to a canonical URL as a browser does: their query is spelled in the charset of the page."""
     to_base = Joiner(base, is_canonical=True)
     codec = query_codec(tree.charset)
     if not codec:
