@@ -61,6 +61,8 @@ def _allowed(default: Any, spec: dataclasses.Field[Any]) -> str:
         return f"{least:,} or more"
     if most is not None:
         return f"{most:,} or less"
+    if spec.metadata["form"] is not None:
+        return str(spec.metadata["form"].words)
     if spec.name == "rules":
         return "tables"
     words = {bool: "true, false", str: "text", tuple: "list of texts", dict: "table"}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joro import config
-from joro.config import Config, Fetch, Identity, Override, PerServer, Politeness, Scope, reading
+from joro.config import Config, Fetch, Override, PerServer, Politeness, Scope, reading
 from joro.errors import ConfigError
 
 SECTIONS = {spec.name: type(getattr(Config(), spec.name)) for spec in dataclasses.fields(Config)}
@@ -18,7 +18,9 @@ SECTIONS = {spec.name: type(getattr(Config(), spec.name)) for spec in dataclasse
 def strategy(kind: type, spec: dataclasses.Field[typing.Any]) -> st.SearchStrategy[typing.Any]:
     """Any value the setting may have."""
     hint = typing.get_type_hints(kind)[spec.name]
-    least, most = spec.metadata["least"], spec.metadata["most"]
+    least, most, form = (spec.metadata[word] for word in ("least", "most", "form"))
+    if form is not None:
+        return st.from_regex(form.pattern, fullmatch=True)
     plain: dict[object, st.SearchStrategy[typing.Any]] = {
         bool: st.booleans(),
         str: st.text(),
@@ -90,8 +92,8 @@ def test_uncommenting_every_default_changes_nothing() -> None:
 
 
 def test_quotes_stay_readable() -> None:
-    text = config.render(Config(identity=Identity(contact='a "b"\\c\n')))
-    assert 'contact = "a \\"b\\"\\\\c\\u000a"' in text.splitlines()
+    text = config.render(Config(fetch=Fetch(proxy='a "b"\\c\n')))
+    assert 'proxy = "a \\"b\\"\\\\c\\u000a"' in text.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -136,6 +138,18 @@ def test_quotes_stay_readable() -> None:
         (
             "[identity]\nname = 7",
             "joro.toml: identity.name = 7 has the wrong type; write a text in quotes",
+        ),
+        (
+            "[identity]\nname = 'my robot/2'",
+            "joro.toml: identity.name = 'my robot/2' cannot be; write letters, - and _ only",
+        ),
+        (
+            "[identity]\nname = ''",
+            "joro.toml: identity.name = '' cannot be; write letters, - and _ only",
+        ),
+        (
+            '[identity]\ncontact = "a\\nX-Other: b"',
+            "joro.toml: identity.contact = 'a\\nX-Other: b' cannot be; write printable ASCII",
         ),
         (
             "[fetch]\nsockets = 0",
@@ -262,7 +276,7 @@ def test_defaults_are_within_their_own_ranges_and_not_shared() -> None:
     assert one.fetch.hosts is not two.fetch.hosts
     for kind in SECTIONS.values():
         for spec in dataclasses.fields(kind):
-            reading.check_range(getattr(kind(), spec.name), spec, spec.name)
+            reading.check(getattr(kind(), spec.name), spec, spec.name)
 
 
 def test_settings_cannot_be_changed_in_passing() -> None:

@@ -72,6 +72,7 @@ def test_a_seed_file_with_junk_lines(collection: Path, tmp_path: Path) -> None:
         (b"[fetch]\nsockts = 3\n", "did you mean sockets?"),
         (b"[fetch]\nsockets = 'many'\n", "write a whole number"),
         (b"[politeness]\ninterval_s = -1\n", "write 0 or more"),
+        (b"[identity]\nname = 'my robot'\n", "letters, - and _ only"),
         (b'[fetch]\nallow_addresses = ["everywhere"]\n', "127.0.0.0/8"),
         (b'[fetch]\nports = { "http" = 8080 }\n', "fetch.ports"),
     ],

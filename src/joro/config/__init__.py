@@ -10,7 +10,7 @@ section is a module here, a field of `tree.Config` and a name below.
 """
 
 from joro.config.archive import Archive
-from joro.config.declare import Override, setting
+from joro.config.declare import Form, Override, setting
 from joro.config.fetch import Fetch
 from joro.config.identity import Identity, Machine
 from joro.config.listening import Breaker, Portal
@@ -27,6 +27,7 @@ __all__ = [
     "Breaker",
     "Config",
     "Fetch",
+    "Form",
     "Identity",
     "Machine",
     "Override",

@@ -11,11 +11,28 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
+@dataclass(frozen=True)
+class Form:
+    """What a text must look like: a regular expression, and the same for people."""
+
+    pattern: str
+    words: str
+
+
 def setting(
-    default: Any, why: str, *, least: float | None = None, most: float | None = None, whole: bool = False
+    default: Any,
+    why: str,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    form: Form | None = None,
+    whole: bool = False,
 ) -> Any:
-    """A field with its explanation and, for numbers, its range; `whole`: no server can differ from others."""
-    metadata = {"why": why, "least": least, "most": most, "whole": whole}
+    """A field with its explanation and, for numbers, its range, for texts, their form.
+
+    `whole`: no server can differ from others.
+    """
+    metadata = {"why": why, "least": least, "most": most, "form": form, "whole": whole}
     if isinstance(default, (dict, list)):
         return field(default_factory=lambda: type(default)(default), metadata=metadata)
     return field(default=default, metadata=metadata)

@@ -9,15 +9,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from joro.config.declare import setting
+from joro.config.declare import Form, setting
+
+#: RFC 9309 2.2.1: no other name can stand in a User-agent line, so nobody could address another one.
+PRODUCT_TOKEN = Form("[A-Za-z_-]+", "letters, - and _ only")
+#: It travels in a header line.
+PRINTABLE = Form("[ -~]*", "printable ASCII")
 
 
 @dataclass(frozen=True)
 class Identity:
     """Who we say we are: every server owner must be able to find and stop us."""
 
-    name: str = setting("joro", "robot name, matched against the User-agent lines of robots.txt")
-    contact: str = setting("", "address of a page or mailbox about this robot, sent in User-Agent")
+    name: str = setting(
+        "joro", "robot name, matched against the User-agent lines of robots.txt", form=PRODUCT_TOKEN
+    )
+    contact: str = setting(
+        "", "address of a page or mailbox about this robot, sent in User-Agent", form=PRINTABLE
+    )
 
 
 @dataclass(frozen=True)

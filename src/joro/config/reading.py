@@ -125,7 +125,7 @@ def _value(hint: Any, value: Any, spec: dataclasses.Field[Any], where: str) -> A
         inner = typing.get_args(hint)[1]
         return {key: _plain(inner, each, f"{where}.{key}") for key, each in value.items()}
     plain = _plain(hint, value, where)
-    check_range(plain, spec, where)
+    check(plain, spec, where)
     return plain
 
 
@@ -137,10 +137,12 @@ def _plain(kind: Any, value: Any, where: str) -> Any:
     return value
 
 
-def check_range(value: Any, spec: dataclasses.Field[Any], where: str) -> None:
-    """Is a number within what its setting allows?"""
-    least, most = spec.metadata["least"], spec.metadata["most"]
+def check(value: Any, spec: dataclasses.Field[Any], where: str) -> None:
+    """Is a number within what its setting allows, and has a text the form it needs?"""
+    least, most, form = (spec.metadata[word] for word in ("least", "most", "form"))
     if least is not None and not value >= least:  # `not >=`: nan is out of range too
         raise ConfigError(f"{where} = {value!r} is too small", remedy=f"write {least:g} or more")
     if most is not None and not value <= most:
         raise ConfigError(f"{where} = {value!r} is too large", remedy=f"write {most:g} or less")
+    if form is not None and not re.fullmatch(form.pattern, value):
+        raise ConfigError(f"{where} = {value!r} cannot be", remedy=f"write {form.words}")
