@@ -26,7 +26,7 @@ from pathlib import Path
 import msgspec
 
 from joro.archive.names import Position, number_of, streams, warcs
-from joro.archive.read import Record, replay, response_of
+from joro.archive.read import Record, capture_in, replay, response_at, response_of
 from joro.index.segment import Entry, Writer, discard, place
 from joro.index.terms import legible
 from joro.model import Document, Response
@@ -49,6 +49,7 @@ class Decision(enum.Enum):
 
     INDEXED = "indexed"
     REMOVED = "removed"  # the page was searchable and is no longer
+    UNCHANGED = "as before"
     OLDER = "older than the searchable version"
     NO_PAGE = "redirect or error"  # it may be a page again: what is searchable stays so
     GONE = "gone"
@@ -156,7 +157,9 @@ class _Indexer:
         searchable = self._writer.time_of(record.url)
         if searchable is not None and searchable > record.time:
             return Decision.OLDER
-        found = entry_in(record, self._robot)
+        if record.type == "revisit" and searchable is not None:
+            return Decision.UNCHANGED
+        found = entry_in(record, self._answered(record), self._robot)
         if isinstance(found, Entry):
             self._writer.put(found)
             return Decision.INDEXED
@@ -164,10 +167,15 @@ class _Indexer:
             return Decision.REMOVED
         return found
 
+    def _answered(self, record: Record) -> Response:
+        """What the server said, or meant: a page that was gone for a while may come back unchanged."""
+        if record.type == "revisit":
+            return response_at(self._archive, capture_in(record))
+        return response_of(record)
 
-def entry_in(record: Record, robot: str) -> Entry | Decision:
+
+def entry_in(record: Record, response: Response, robot: str) -> Entry | Decision:
     """What a capture makes searchable, or why it does not."""
-    response = response_of(record)
     if response.status in (404, 410):
         return Decision.GONE
     if not 200 <= response.status < 300:

@@ -82,6 +82,29 @@ class Link:
 
 
 @dataclass(slots=True)
+class Entry:
+    """One page that a feed, a sitemap or a front page announces."""
+
+    url: str  # canonical
+    time: float | None = None  # when it last changed or appeared, as announced; None: not said
+    span_s: float = 0.0  # the true moment lies at most so much after `time`: a bare date means any hour of it
+    title: str = ""
+    id: str = ""  # what the source calls it, as written
+    news: bool = False  # announced as news: worth a visit at once
+    every_s: float = 0.0  # how often it changes, as claimed; 0: not said
+    priority: float = 0.5  # beside the other pages of its server, as claimed
+
+
+@dataclass(frozen=True, slots=True)
+class PollHints:
+    """When a source asks to be read again."""
+
+    least_s: float = 0.0  # not sooner after the last reading; 0: not said
+    skip_hours: frozenset[int] = frozenset()  # of the day, UTC
+    skip_days: frozenset[int] = frozenset()  # of the week, UTC; Monday is 0
+
+
+@dataclass(slots=True)
 class Response:
     """What the server sent, exactly: header block and body byte for byte."""
 
@@ -91,6 +114,14 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)  # lower-case names; repeated ones joined by ", "
     truncated: Truncated | None = None
     chunked: bool = False  # body still carries chunk frames; `archive`d so, `payload` takes them off
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The last capture of a page that holds its bytes; a later visit may find them unchanged."""
+
+    time: float
+    digest: str  # of the payload, "sha1:BASE32"
 
 
 @dataclass(slots=True)
@@ -107,6 +138,7 @@ class Visit:
     detail: str = ""  # for people: what libcurl or the guard said
     kept_alive: bool = False  # the connection outlived the visit
     certificate: str = ""  # the server's, PEM, when this visit made the TLS handshake
+    known: Known | None = None  # what we had of the page before
 
 
 @dataclass(frozen=True, slots=True)

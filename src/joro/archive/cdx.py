@@ -24,6 +24,9 @@ from joro.archive.times import microsecond, stamp, time_of_stamp, warc_date
 from joro.model import Capture
 from joro.url import surt
 
+#: Stands for the media type of a capture that only says "as before".
+REVISIT = "warc/revisit"
+
 
 class _Fields(msgspec.Struct, omit_defaults=True):
     """The JSON part; texts where other CDXJ tools want texts."""

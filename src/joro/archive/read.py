@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from joro.archive.cdx import capture_of, index_of, whole_lines
+from joro.archive.cdx import REVISIT, capture_of, index_of, lookup, whole_lines
 from joro.archive.members import Member, damaged, members, salvage
 from joro.archive.names import Position as Position
 from joro.archive.names import number_of, stream_name, stream_of, warcs
@@ -23,7 +23,7 @@ from joro.archive.times import time_of
 from joro.model import Capture, Response, Truncated
 
 #: Record types that hold a capture.
-CAPTURES = ("response",)
+CAPTURES = ("response", "revisit")
 
 
 @dataclass(slots=True)
@@ -126,16 +126,42 @@ def response_of(record: Record) -> Response:
 def capture_in(record: Record) -> Capture:
     """Where the record lies, as `WarcWriter.append` said when it wrote it."""
     head, body = split(record.block)
+    is_revisit = record.type == "revisit"
     return Capture(
         record.url,
         record.time,
         status_of(head),
-        mime_of(head),
-        digest(payload_of(head, body)),
+        REVISIT if is_revisit else mime_of(head),
+        record.fields.get("warc-payload-digest", "") if is_revisit else digest(payload_of(head, body)),
         record.warc,
         record.offset,
         record.length,
     )
+
+
+def response_at(directory: Path, capture: Capture) -> Response:
+    """The response of a capture; where that only says "as before", the one it speaks of.
+
+    When that is not (or no longer) in the archive, what the server said this time, without a body.
+    """
+    record = read_at(directory / capture.warc, capture.offset, capture.length)
+    response = response_of(record)
+    if record.type != "revisit":
+        return response
+    whole = original(directory, capture)
+    if whole is None:
+        return response
+    return response_of(read_at(directory / whole.warc, whole.offset, whole.length))
+
+
+def original(directory: Path, capture: Capture) -> Capture | None:
+    """The capture that holds the bytes a revisit speaks of: the last one before it."""
+    whole = [
+        each
+        for each in lookup(directory, capture.url)
+        if each.mime != REVISIT and each.digest == capture.digest and each.time <= capture.time
+    ]
+    return whole[-1] if whole else None
 
 
 def replay(

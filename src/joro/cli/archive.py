@@ -10,7 +10,7 @@ from joro.archive import check as checking
 from joro.archive.cdx import closest, lookup
 from joro.archive.check import Verdict
 from joro.archive.names import warcs
-from joro.archive.read import read_at, response_of
+from joro.archive.read import response_at
 from joro.archive.times import time_of, time_of_stamp, warc_date
 from joro.cli.options import collection_option
 from joro.errors import CollectionError, UsageError
@@ -129,7 +129,7 @@ def show(collection: Collection, url: str, moment: str | None, headers: bool, ra
     if not versions:
         raise _not_archived(collection, url)
     capture = versions[-1] if moment is None else closest(versions, _time(moment))
-    response = response_of(read_at(collection.archive / capture.warc, capture.offset, capture.length))
+    response = response_at(collection.archive, capture)
     body = response.body if raw else payload(response)
     click.echo((response.head if headers else b"") + body, nl=False)
 

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from joro.archive.cdx import lookup
-from joro.archive.read import read_at, response_of
+from joro.archive.read import response_at
 from joro.archive.times import time_of_stamp
 from joro.model import Capture
 from joro.model import Response as Archived
@@ -54,8 +54,7 @@ class Captures:
     def show(self, request: Request) -> Response:
         url = asked_url(request)
         time = asked_time(request.path_params["stamp"])
-        # "Not modified" has no bytes: what it speaks of is the version before.
-        captures = [capture for capture in lookup(self._archive, url) if capture.status != 304]
+        captures = lookup(self._archive, url)
         if not captures:
             return self._missing(url)
         nearest = min(captures, key=lambda capture: abs(int(capture.time) - time))
@@ -65,9 +64,9 @@ class Captures:
         return self._replay(nearest)
 
     def _replay(self, capture: Capture) -> Response:
-        response = response_of(read_at(self._archive / capture.warc, capture.offset, capture.length))
+        response = response_at(self._archive, capture)
         location = response.headers.get("location", "")
-        if 300 <= capture.status < 400 and location:
+        if 300 <= response.status < 400 and location:
             target = join(capture.url, location)
             return self._look.page("redirect.html", capture=capture, location=location, target=target)
         body = unwrap(response)
@@ -78,7 +77,7 @@ class Captures:
             "link": f'<{capture.url}>; rel="original"',
             "x-dns-prefetch-control": "off",
         }
-        return Response(body.content, capture.status if capture.status >= 400 else 200, headers)
+        return Response(body.content, response.status if response.status >= 400 else 200, headers)
 
     def _missing(self, url: str) -> Response:
         return self._look.page("missing.html", 404, url=url)
