@@ -15,16 +15,45 @@ from __future__ import annotations
 import asyncio
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import msgspec
 
 from joro.coordinate.report import Report, is_quiet, total
 from joro.errors import CollectionError
 
-#: A robot that dies so often without a report in between is given up.
+#: A robot that dies more often, without a page collected in between, is given up: else a page whose
+#: reading kills it would be read for ever.
 DEATHS_LIMIT = 5
 #: Seconds a robot may take to end before it is killed.
 PATIENCE_S = 30.0
+#: With so few pages per robot left until the page limit, robots are asked all the time: what they collect
+#: between two reports is beyond the limit.
+NEAR_PAGES = 2_000
+ASK_EVERY_S = 0.02
+
+
+@dataclass
+class _Career:
+    """What one robot did in all its lives."""
+
+    deaths: int = 0  # since it last got any further
+    visited: int = -1  # the most it ever reported
+    earlier: int = 0  # visits of the lives before this one
+    newborn: bool = False  # not heard of since it was started again
+
+    def take(self, report: Report, last: Report) -> Report:
+        """The report with the visits of all lives; `last` is the one before it.
+
+        What was visited between the last words of one life and the first of the next is told by the
+        frontier, which outlives them.
+        """
+        if self.newborn:
+            self.earlier = max(0, last.visits + report.visited - last.visited - report.visits)
+            self.newborn = False
+        if report.visited > self.visited:
+            self.visited, self.deaths = report.visited, 0
+        return msgspec.structs.replace(report, visits=report.visits + self.earlier)
 
 
 class RobotSet:
@@ -36,6 +65,7 @@ class RobotSet:
         self._command = command
         self._page_limit = page_limit
         self.reports = [Report() for _ in range(count)]
+        self._careers = [_Career() for _ in range(count)]
         self._processes: dict[int, asyncio.subprocess.Process] = {}
         self._news = asyncio.Event()
         self._stopping = False
@@ -88,7 +118,7 @@ class RobotSet:
 
     async def _watch(self, number: int) -> None:
         """Keep one robot running until all are to end."""
-        deaths = 0
+        career = self._careers[number]
         while not self._stopping:
             self.reports[number] = msgspec.structs.replace(self.reports[number], idle=False)
             process = self._processes[number] = await asyncio.create_subprocess_exec(
@@ -96,22 +126,35 @@ class RobotSet:
             )
             if self._stopping and process.stdin is not None:
                 process.stdin.close()  # `stop` came while it was being started
-            heard = await self._listen(number, process)
+            await self._listen(number, process)
             code = await process.wait()
-            deaths = 1 if heard else deaths + 1
-            if code > 0 or deaths > DEATHS_LIMIT:
-                self._failure = self._failure or CollectionError(
-                    f"robot {number} ended with exit code {code}",
-                    remedy="see its message above, then run again",
-                )
+            career.deaths += 1
+            career.newborn = True
+            if code > 0 or career.deaths > DEATHS_LIMIT:
+                self._failure = self._failure or _failure(number, code, career.deaths)
                 self._news.set()
                 return
 
-    async def _listen(self, number: int, process: asyncio.subprocess.Process) -> bool:
-        heard = False
+    async def _listen(self, number: int, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
         async for line in process.stdout:
-            self.reports[number] = msgspec.json.decode(line, type=Report)
+            report = msgspec.json.decode(line, type=Report)
+            self.reports[number] = self._careers[number].take(report, self.reports[number])
             self._news.set()
-            heard = True
-        return heard
+            if self._is_near():
+                asyncio.get_running_loop().call_later(ASK_EVERY_S, self._ask, number)
+
+    def _is_near(self) -> bool:
+        near = NEAR_PAGES * len(self.reports)
+        return self._page_limit is not None and self._page_limit - total(self.reports).visits < near
+
+
+def _failure(number: int, code: int, deaths: int) -> CollectionError:
+    if code > 0:
+        return CollectionError(
+            f"robot {number} ended with exit code {code}", remedy="see its message above, then run again"
+        )
+    return CollectionError(
+        f"robot {number} was killed {deaths} times by signal {-code} without collecting a page in between",
+        remedy="see whether memory is short (journalctl -k), then run again",
+    )
