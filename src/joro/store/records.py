@@ -10,6 +10,22 @@ from __future__ import annotations
 import msgspec
 
 
+class Upkeep(msgspec.Struct, array_like=True):
+    """What it takes to keep a page fresh; only pages that are visited again have it."""
+
+    version: int = 1  # of the one entry in the calendar that counts
+    due: float = 0.0  # when it was last written; prices may have put the entry off since
+    interval_s: float = 0.0  # wished between visits (I_ij); 0: not counted in its server's load
+    seen_at: float = 0.0  # when the page was last there
+    body: bytes = b""  # digest of the payload then
+    text: int = 0  # digest of the main text then; 0: none
+    etag: str = ""  # validators as the server sent them, to be sent back to it
+    modified: str = ""
+    weight: float = 1.0  # importance
+    history: bytes = b""  # of changes, see `schedule.change`
+    absences: int = 0  # visits in a row that found the page gone
+
+
 class PageRecord(msgspec.Struct, array_like=True):
     """A visited page."""
 
@@ -20,6 +36,7 @@ class PageRecord(msgspec.Struct, array_like=True):
     status: int
     found_on: int = 0  # fingerprint of the page that linked here; 0: a seed
     cgi_hops: int = 0
+    upkeep: Upkeep | None = None
 
 
 class ServerRecord(msgspec.Struct, array_like=True):

@@ -1,0 +1,38 @@
+"""What do we know of the pages that are due, and which of them are really due?
+
+In:    entries popped from the calendar.
+Out:   the pages' records, read in one go; which entries are stale.
+Never: changes a record or the calendar: the frontier writes both, in one batch.
+
+An entry counts when its page's record names its version. Others are left over from before a signal moved the
+page forward, or from before its page was visited at somebody's request.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from rocksdict import Rdict
+
+from joro.store.calendar import Entries
+from joro.store.records import PageRecord
+
+_decode = msgspec.msgpack.Decoder(PageRecord).decode
+
+
+def recall(db: Rdict, marks: NDArray[np.uint64]) -> list[PageRecord | None]:
+    """The records of visited pages by their fingerprints, as of the last commit; None where there is none."""
+    raw = marks.astype(">u8").tobytes()
+    packed = db.get([b"p" + raw[at : at + 8] for at in range(0, len(raw), 8)])
+    return [_decode(one) if one is not None else None for one in packed or ()]
+
+
+def counting(popped: Entries, records: list[PageRecord | None]) -> NDArray[np.bool_]:
+    """Which entries count: the others are stale, and are dropped."""
+    versions = np.fromiter((_version(record) for record in records), np.int64, len(records))
+    return np.asarray(versions == popped["version"])
+
+
+def _version(record: PageRecord | None) -> int:
+    return record.upkeep.version if record is not None and record.upkeep is not None else -1
