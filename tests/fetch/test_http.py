@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import pytest
@@ -17,6 +18,16 @@ T = TypeVar("T")
 LIMITS = Limits(timeout_s=2.0, connect_timeout_s=1.0, body_bytes=100_000, head_bytes=10_000)
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: 1\r\nx-a: 2\r\n\r\nhello"
 
+#: Everything here holds for both ways of fetching.
+IS_LEAN = ContextVar("IS_LEAN", default=True)
+
+
+@pytest.fixture(autouse=True, params=[True, False], ids=["lean", "libcurl"])
+def _both_ways(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = IS_LEAN.set(request.param)
+    yield
+    IS_LEAN.reset(before)
+
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
     return uvloop.run(coroutine)
@@ -24,7 +35,7 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 
 @asynccontextmanager
 async def open_client(limits: Limits = LIMITS, route: Route | None = None) -> AsyncIterator[Client]:
-    client = Client(user_agent="joro/test", limits=limits, connections=10, route=route)
+    client = Client(user_agent="joro/test", limits=limits, connections=10, route=route, lean=IS_LEAN.get())
     try:
         yield client
     finally:

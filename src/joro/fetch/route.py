@@ -38,6 +38,11 @@ class Route:
     ca_file: str = ""
     keep_alive_s: float = 60.0  # a connection idle for longer is closed
 
+    @property
+    def is_direct(self) -> bool:
+        """From no special address of ours straight to the server."""
+        return not (self.proxy or self.breaker or self.bind_address)
+
     def options(self) -> Iterator[tuple[int, Any]]:
         """What libcurl has to know."""
         yield (
