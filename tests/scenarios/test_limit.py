@@ -15,7 +15,7 @@ from tests.scenarios.stage import Web, serve_web
 
 pytestmark = pytest.mark.slow
 
-LIMIT = 1_500
+LIMIT = 3_000
 
 
 def visited(web: Web) -> int:
@@ -24,15 +24,15 @@ def visited(web: Web) -> int:
 
 @pytest.mark.parametrize("kills", [0, 1])
 def test_two_robots_stop_within_a_batch_of_the_limit(tmp_path: Path, kills: int) -> None:
-    with serve_web(tmp_path, "--hosts", 200, "--pages", 6000, "--roles", "normal") as web:
+    with serve_web(tmp_path, "--hosts", 200, "--pages", 9000, "--roles", "normal") as web:
         settings = {"interval_s": 0.0}
         path = web.collection(tmp_path / "c", politeness=settings, archive={"commit_every_s": 0.2})
         with crawling(path, "-p", 2, "--limit", LIMIT, *web.seeds) as process:
             if kills:
-                wait_for(lambda: visited(web) > LIMIT // 2)
+                wait_for(lambda: visited(web) > LIMIT * 3 // 4)
                 max(psutil.Process(process.pid).children(), key=lambda robot: robot.pid).send_signal(
                     signal.SIGKILL
                 )
-            process.wait(timeout=60)
+            process.wait(timeout=120)
         assert process.returncode == 0
         assert LIMIT <= len(responses(path)) <= LIMIT + COMMIT_EVERY_VISITS
