@@ -1,0 +1,1 @@
+"""What would happen, if we collected for months with other sockets, orders or policies?"""
