@@ -5,7 +5,7 @@ Out:   the end of the head, what is wrong with it, and how many bytes belong to 
 Never: changes a byte, takes off a chunk frame, or knows a socket.
 
 What is accepted is what libcurl accepts, so that it does not matter who fetched a page; the few places where
-we are better are named in tests/fetch/test_lean.py.
+we are better are named in tests/fetch/test_agreement.py.
 """
 
 from __future__ import annotations
