@@ -24,9 +24,11 @@ def visited(web: Web) -> int:
 
 @pytest.mark.parametrize("kills", [0, 1])
 def test_two_robots_stop_within_a_batch_of_the_limit(tmp_path: Path, kills: int) -> None:
-    with serve_web(tmp_path, "--hosts", 200, "--pages", 9000, "--roles", "normal") as web:
-        settings = {"interval_s": 0.0}
-        path = web.collection(tmp_path / "c", politeness=settings, archive={"commit_every_s": 0.2})
+    options = ("--hosts", 200, "--pages", 9000, "--roles", "normal", "--latency", 50)
+    with serve_web(tmp_path, *options) as web:
+        # Slow enough for the kill to come in time.
+        fetch, archive = {"sockets": 20}, {"commit_every_s": 0.2}
+        path = web.collection(tmp_path / "c", politeness={"interval_s": 0.0}, fetch=fetch, archive=archive)
         with crawling(path, "-p", 2, "--limit", LIMIT, *web.seeds) as process:
             if kills:
                 wait_for(lambda: visited(web) > LIMIT * 3 // 4)
