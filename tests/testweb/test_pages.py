@@ -12,8 +12,8 @@ from joro.testweb.change import State
 from joro.testweb.charsets import CODECS
 from joro.testweb.graph import is_nofollow
 from joro.testweb.paths import path, place, url
-from joro.testweb.plan import Host, Plan, make
-from joro.testweb.settings import DAY_S, EPOCH
+from joro.testweb.plan import PATH_STYLES, Host, Plan, make
+from joro.testweb.settings import DAY_S, EPOCH, Settings
 from joro.testweb.site import Site
 from tests.testweb.conftest import SETTINGS, a_host
 
@@ -128,6 +128,18 @@ def test_aliases_name_their_canonical_address(site: Site, plan: Plan) -> None:
         assert any(
             "from=" in address for page in range(host.first, host.first + 4) for address in linked(site, page)
         )
+
+
+@pytest.mark.parametrize("style", range(PATH_STYLES))
+def test_aliases_lead_to_the_pages_they_stand_for(style: int) -> None:
+    plan = make(Settings(hosts=60, pages=3_000, sizes="even", roles=("copy",)))
+    host = replace(a_host(plan, "copy", "aliases"), style=style, base=False)
+    hosts = [*plan.hosts[: host.number], host, *plan.hosts[host.number + 1 :]]
+    site = Site(replace(plan, hosts=hosts))
+    for page in range(host.first, host.first + host.pages):
+        expected = [url(site.plan, target) for target in site.graph.links(page)]
+        found = [re.sub(r"[?&]from=\d+", "", address) for address in linked(site, page)]
+        assert sorted(found) == sorted(expected)
 
 
 def test_some_pages_ask_not_to_be_indexed_or_followed(site: Site, plan: Plan) -> None:

@@ -193,7 +193,8 @@ class Pages:
 
 def _climbing(start: str, where: str) -> str:
     """`where` as seen from `start`: up to the root by `../`, then down."""
-    return "../" * (start.partition("?")[0].count("/") - 1) + where[1:] or "./"
+    seen = "../" * (start.partition("?")[0].count("/") - 1) + where[1:]
+    return "./" + seen if seen[:1] in ("", "?") else seen  # a question alone asks the page it stands on
 
 
 def _spelled(address: str, host: Host) -> str:
