@@ -11,6 +11,7 @@ carries the frontier and the archive: `canonical(canonical(u)) == canonical(u)`,
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
@@ -120,43 +121,44 @@ def _complaint(text: str) -> BadUrl:
     return BadUrl(f"{shown} has an impossible host or port", remedy="check its spelling")
 
 
-#: Links joined before, by their spelling in full: pages of a site repeat each other's links, and a look-up
-#: takes a tenth of the time. Forgotten all at once when there are too many.
-_joined: dict[str, str | None] = {}
-_JOINED_LIMIT = 100_000
-#: A relative link that begins so (and has no colon, so no scheme) can simply follow the base's directory.
+#: Links joined before, as written, by the directory they were found in: pages of a site repeat each other's
+#: links, and a look-up takes a tenth of the time. Forgotten all at once when there are too many.
+_joined: dict[str, dict[str, str | None]] = {}
+_times_kept = itertools.count()
+_JOINED_LIMIT, _DIRECTORIES_LIMIT = 100_000, 10_000
+#: What a link begins with that depends on the base's directory alone, or on nothing.
 _PLAIN_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~-%")
 
 
 class Joiner:
     """Joins links to one base URL: made once per page, called once per link."""
 
-    __slots__ = ("_directory", "_join", "_server", "base")
+    __slots__ = ("_join", "_known", "_server", "base")
 
     def __init__(self, base: str, *, is_canonical: bool = False) -> None:
         self.base = base if is_canonical else canonical(base)
         self._server = server_of(self.base)
         path, _, _ = self.base.partition("?")
-        self._directory = path[: path.rindex("/") + 1]
+        directory = path[: path.rindex("/") + 1]
+        if directory not in _joined:
+            if len(_joined) >= _DIRECTORIES_LIMIT:
+                _joined.clear()
+            _joined[directory] = {}
+        self._known = _joined[directory]
         self._join: Callable[[str], URL] | None = None  # many a page has only links that were joined before
 
     def __call__(self, ref: str) -> str | None:
         """The canonical URL a link leads to, or None where we do not go; `#part` leads to the base itself."""
-        if ref.startswith(_STARTS):
-            spelling = ref
-        elif ref[:1] == "/" and ref[1:2] not in ("/", "\\"):
-            spelling = self._server + ref
-        elif ref[:1] in _PLAIN_START and ":" not in ref:
-            spelling = self._directory + ref
-        else:
-            return self._joined(ref)
-        try:
-            return _joined[spelling]
-        except KeyError:
-            if len(_joined) >= _JOINED_LIMIT:
+        known = self._known
+        if ref in known:
+            return known[ref]
+        url = self._joined(ref)
+        first = ref[:1]
+        if first == "/" or first in _PLAIN_START:  # others may depend on more of the base than its directory
+            if next(_times_kept) % _JOINED_LIMIT == _JOINED_LIMIT - 1:
                 _joined.clear()
-            url = _joined[spelling] = self._joined(ref)
-            return url
+            known[ref] = url
+        return url
 
     def _joined(self, ref: str) -> str | None:
         if ref.startswith("#"):

@@ -36,7 +36,7 @@ WATCHED_FROM = 50
 LEAST = 0.2
 #: Where nearly all pages are worth their visit, in a kind tried often or on the whole server, only one in
 #: SAMPLE is observed: looking at a page costs half as much as reading its links.
-TRUSTED_SHARE, TRIED, TRUSTED_FROM, SAMPLE = 0.75, 8, 32, 8
+TRUSTED_SHARE, TRIED, TRUSTED_FROM, SAMPLE = 0.75, 4, 32, 8
 #: The wider kind's share counts as much as this many pages.
 PRIOR_PAGES = 3
 #: Later pages count, not those of long ago: a kind is judged by about its last 32, a server by its last 256.
