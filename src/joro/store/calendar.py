@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from rocksdict import Rdict, ReadOptions, WriteBatch
 
 #: What a schedule keeps with an entry, so that pricing it again takes no look at the page's record.
-STATE_BYTES = 40
+STATE_BYTES = 48
 _STATE = f"V{STATE_BYTES}"
 
 ENTRY = np.dtype([("due", "f8"), ("mark", "u8"), ("version", "u4"), ("server", "u8"), ("state", _STATE)])
