@@ -29,7 +29,7 @@ HOME = "http://www.a.example/"
 A, B, C = (f"http://news.a.example/{name}" for name in "abc")
 FOREIGN = "http://b.example/x"
 LIAR = Trust(true_calls=0, false_calls=20)
-HONEST = Trust(true_calls=20, false_calls=0)
+HONEST = Trust(true_calls=20, quiet=20)
 
 
 class Collection:

@@ -4,10 +4,12 @@ In:    for every visit to a page whose date was announced: did the date say "cha
        and had it changed?
 Out:   how many of the changes are announced (recall, the κ of noisy change signals), how many announcements
        come for nothing (ν, per second), and whether they are to be believed at all.
-Never: believes a server before it was caught telling the truth five times; forgets one lie for ever.
+Never: believes a server before it was caught telling the truth five times; holds a lie against it for ever.
 
 Of the servers with dates in their sitemaps some four fifths tell the truth (Bing's study of 2023); the others
-write today's date on every page, every time, or the date of the last backup.
+write today's date on every page, every time, or the date of the last backup. How many announcements are true
+does not tell them apart: where pages change often, most of the liar's are. What counts is whether it knows to
+be silent about a page that has not changed.
 
 Visits that an announcement caused are in these counts, so recall is a little too high: changes that were not
 announced wait longer to be found. What the schedule makes of it gets no worse than without signals.
@@ -19,9 +21,10 @@ import msgspec
 
 #: Comparisons before a verdict.
 LEAST_COMPARISONS = 5
-#: A server is believed when so many of its announcements are true and so many changes announced,
-#: and no longer listened to when fewer than the last number are true.
-GOOD_PRECISION, GOOD_RECALL, BAD_PRECISION = 0.75, 0.5, 0.25
+#: A server is believed that announces at least this share of changes, and of unchanged pages at most that.
+GOOD_RECALL, GOOD_FALSE_ALARM = 0.5, 0.25
+#: And no longer listened to when it announces such a share of unchanged pages.
+BAD_FALSE_ALARM = 0.75
 #: Later comparisons count: about the last two hundred.
 MEMORY = 200.0
 
@@ -53,14 +56,14 @@ class Trust(msgspec.Struct, array_like=True):
         return self.true_calls + self.false_calls + self.missed + self.quiet
 
     @property
-    def precision(self) -> float:
-        """The share of announcements that are true."""
-        return (self.true_calls + 1.0) / (self.true_calls + self.false_calls + 2.0)
+    def recall(self) -> float:
+        """The share of changed pages that were announced."""
+        return (self.true_calls + 1.0) / (self.true_calls + self.missed + 2.0)
 
     @property
-    def recall(self) -> float:
-        """The share of changes that are announced."""
-        return (self.true_calls + 1.0) / (self.true_calls + self.missed + 2.0)
+    def false_alarm(self) -> float:
+        """The share of unchanged pages that were announced."""
+        return (self.false_calls + 1.0) / (self.false_calls + self.quiet + 2.0)
 
     @property
     def false_per_s(self) -> float:
@@ -71,13 +74,13 @@ class Trust(msgspec.Struct, array_like=True):
     def is_good(self) -> bool:
         """Have the dates proved right?"""
         known = self.comparisons >= LEAST_COMPARISONS
-        return known and self.precision >= GOOD_PRECISION and self.recall >= GOOD_RECALL
+        return known and self.recall >= GOOD_RECALL and self.false_alarm <= GOOD_FALSE_ALARM
 
     @property
     def is_broken(self) -> bool:
         """Have the dates proved worthless?"""
-        calls = self.true_calls + self.false_calls
-        return calls >= LEAST_COMPARISONS and self.precision < BAD_PRECISION
+        unchanged = self.false_calls + self.quiet
+        return unchanged >= LEAST_COMPARISONS and self.false_alarm >= BAD_FALSE_ALARM
 
     def _fade(self, share: float) -> None:
         self.true_calls *= share
