@@ -1,0 +1,198 @@
+"""Can all servers be visited as often as their pages wish, and who gets the sockets?
+
+In:    of each server, one after another: its pages counted by wished interval and weight, its download
+       times, the least interval politeness allows, visits missed.
+Out:   a `Plan`: how things stand, the revised intervals where they cannot be kept, sockets for refresh and
+       discovery, and how many visits could be paid for.
+Never: sees a page. A server is a few cells of like pages, a page moves from cell to cell as it is visited,
+       and a planning round reads servers only, a few at a time while other work goes on.
+Paper: S0 2.1 to 2.3; S0-01, S0-04 to S0-07.
+
+A cell holds the pages whose intervals share an octave and whose weights a factor of four. The sum of their
+rates is kept, not the middle of the octave, so loads are exact; only where a floor cuts through an octave, or
+weights are thinned, do the pages of a cell count as alike.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joro.schedule.feasible import (
+    NEUTRAL,
+    Capacity,
+    Demand,
+    Floats,
+    Revision,
+    Rule,
+    revise,
+    revised_interval_s,
+    survey,
+)
+from joro.schedule.serialize import access_interval_s
+from joro.schedule.sockets import MARGIN, Pools, bearable_need, share_out
+
+#: Number of a cell → pages in it, and the sum of their rates (1/I_ij) per second.
+Cells = Mapping[int, tuple[int, float]]
+
+#: Octaves of intervals, from a second to a century; classes of weights, from 4^-8 to 4^7.
+_OCTAVES, _CLASSES, _MIDDLE = 32, 16, 8
+#: Download times: a visit counts for so much of the mean, and the longest one fades by that.
+_FADING = 1 / 50
+
+
+def cell_of(interval_s: float, weight: float) -> int:
+    """The number of the cell a page counts in."""
+    octave = min(int(math.log2(max(interval_s, 1.0))), _OCTAVES - 1)
+    grade = math.log(min(max(weight, 4.0**-_MIDDLE), 4.0 ** (_MIDDLE - 1)), 4.0)
+    return octave * _CLASSES + round(grade) + _MIDDLE
+
+
+def wish(cells: MutableMapping[int, tuple[int, float]], interval_s: float, weight: float) -> None:
+    """Count a page that wishes a visit in every `interval_s`; one that wishes none does not count."""
+    if interval_s == math.inf:
+        return
+    cell = cell_of(interval_s, weight)
+    pages, rate_per_s = cells.get(cell, (0, 0.0))
+    cells[cell] = (pages + 1, rate_per_s + 1.0 / interval_s)
+
+
+def unwish(cells: MutableMapping[int, tuple[int, float]], interval_s: float, weight: float) -> None:
+    """Count a page no longer, with the very numbers with which it was counted."""
+    if interval_s == math.inf:
+        return
+    cell = cell_of(interval_s, weight)
+    pages, rate_per_s = cells.get(cell, (0, 0.0))
+    if pages <= 1:
+        cells.pop(cell, None)  # with it what rounding has left over
+    else:
+        cells[cell] = (pages - 1, rate_per_s - 1.0 / interval_s)
+
+
+class Timing(NamedTuple):
+    """How long a server's downloads take."""
+
+    mean_s: float = 0.0
+    longest_s: float = 0.0
+
+    def after(self, elapsed_s: float) -> Timing:
+        """With one more; what was long ago fades: nobody is blamed for ever for one bad night."""
+        if self.longest_s == 0.0:
+            return Timing(elapsed_s, elapsed_s)
+        mean_s = self.mean_s + (elapsed_s - self.mean_s) * _FADING
+        return Timing(mean_s, max(elapsed_s, self.longest_s - (self.longest_s - mean_s) * _FADING))
+
+
+def load_per_s(cells: Cells, rule: Rule = Rule.STRETCH, strength: float = 1.0) -> float:
+    """L_i: visits a second that a server's pages wish for, revised by a rule."""
+    if strength == NEUTRAL[rule]:
+        return sum(rate_per_s for _, rate_per_s in cells.values())
+    rows = np.array(_rows(cells, rule)).reshape(-1, 3)
+    return float((rows[:, 2] / revised_interval_s(rule, rows[:, 0], rows[:, 1], strength)).sum())
+
+
+def _rows(cells: Cells, rule: Rule) -> list[tuple[float, float, float]]:
+    """Pages of a server as rows of interval, weight and number: those that a rule treats alike in one row."""
+    alike: dict[int, tuple[int, float]] = {}
+    for cell, (pages, rate_per_s) in cells.items():
+        key = cell if rule is Rule.THIN else cell // _CLASSES if rule is Rule.FLOOR else 0
+        others, other_rate = alike.get(key, (0, 0.0))
+        alike[key] = (others + pages, other_rate + rate_per_s)
+    return [
+        (pages / rate_per_s, 4.0 ** (key % _CLASSES - _MIDDLE) if rule is Rule.THIN else 1.0, float(pages))
+        for key, (pages, rate_per_s) in alike.items()
+    ]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What holds until the next planning round; servers go by their fingerprints, as in the calendar."""
+
+    revision: Revision
+    pools: Pools
+    affordable_per_s: float  # visits that sockets and politeness allow, if pages wished for them
+    own: Mapping[int, float]  # strength for the servers that need more than the others
+    missed: Mapping[int, int]  # visits missed since the last round, of servers that missed any
+
+    def strength_of(self, server: int) -> float:
+        """How strongly the rule acts on the pages of a server."""
+        return self.own.get(server, self.revision.strength)
+
+    def page_intervals_s(self, server: Sequence[int], interval_s: ArrayLike, weight: ArrayLike) -> Floats:
+        """The intervals at which pages are visited that wish `interval_s`."""
+        strength = [self.strength_of(each) for each in server] if self.own else self.revision.strength
+        return revised_interval_s(self.revision.rule, interval_s, weight, strength)
+
+    def access_interval_s(self, server: int, cells: Cells, minimum_s: float) -> float:
+        """I_i: time between two visits to a server."""
+        load = load_per_s(cells, self.revision.rule, self.strength_of(server))
+        return access_interval_s(load, minimum_s)
+
+
+@dataclass
+class Round:
+    """A planning round under way: `add` every server, then `plan`."""
+
+    rule: Rule = Rule.STRETCH
+    missed: dict[int, int] = field(default_factory=dict)
+    _names: array[int] = field(default_factory=lambda: array("Q"))
+    _server: array[int] = field(default_factory=lambda: array("q"))
+    _rows: array[float] = field(default_factory=lambda: array("d"))
+    _bears: array[float] = field(default_factory=lambda: array("d"))
+
+    def add(self, server: int, cells: Cells, timing: Timing, minimum_s: float, missed: int = 0) -> None:
+        """Count a server in; one whose pages wish for nothing takes no room."""
+        if missed:
+            self.missed[server] = missed
+        if not cells:
+            return
+        for row in _rows(cells, self.rule):
+            self._server.append(len(self._names))
+            self._rows.extend(row)
+        self._bears.extend((timing.mean_s, timing.longest_s, minimum_s))
+        self._names.append(server)
+
+    def plan(self, sockets: int, *, margin: float = MARGIN) -> Plan:
+        """What holds until the next round, with so many sockets."""
+        rows, bears = _columns(self._rows), _columns(self._bears)
+        demand, capacity = Demand(_view(self._server), *rows), Capacity(*bears)
+        revision = self._revision(demand, capacity, sockets, margin)
+        pools = share_out(sockets, revision.after.need, revision.after.infeasible_need, margin=margin)
+        stronger = np.flatnonzero(revision.server_strength > revision.strength).tolist()
+        own = {self._names[place]: float(revision.server_strength[place]) for place in stronger}
+        affordable_per_s = _affordable_per_s(capacity, bearable_need(sockets, margin))
+        return Plan(revision, pools, affordable_per_s, own, self.missed)
+
+    def _revision(self, demand: Demand, capacity: Capacity, sockets: int, margin: float) -> Revision:
+        """As `feasible.revise` has it; that nothing need be revised is seen without its search."""
+        missed, neutral = sum(self.missed.values()), NEUTRAL[self.rule]
+        loads = np.bincount(demand.server, demand.pages / demand.interval_s, len(capacity)).astype(np.float64)
+        standing = survey(loads, capacity, sockets, missed=missed)
+        if standing.infeasible_servers == 0 and standing.need <= bearable_need(sockets, margin):
+            strengths = np.full(len(capacity), neutral)
+            return Revision(self.rule, neutral, strengths, 0, standing, replace(standing, missed=0))
+        return revise(self.rule, demand, capacity, sockets, margin=margin, missed=missed)
+
+
+def _columns(of: array[float]) -> Floats:
+    rows: Floats = _view(of).reshape(-1, 3)
+    return rows.T
+
+
+def _view(of: array[Any]) -> NDArray[Any]:
+    """The numbers where they lie; NumPy refuses to look at none."""
+    return np.frombuffer(of, of.typecode) if of else np.empty(0, of.typecode)
+
+
+def _affordable_per_s(capacity: Capacity, bearable: float) -> float:
+    """Visits a second when every server is asked as often as it can bear, as far as the sockets go."""
+    pause_s = capacity.longest_s + capacity.minimum_s
+    most_per_s: Floats = 1.0 / np.maximum(pause_s, 1e-3)
+    need = float((most_per_s * capacity.mean_s).sum())
+    return float(most_per_s.sum()) * min(1.0, bearable / need if need > 0.0 else 1.0)
