@@ -226,6 +226,11 @@ def test_a_cut_feed_gives_what_came() -> None:
     assert urls(read(rss(FIVE)[:200])) == ["/0", "/1"]
 
 
+def test_entries_without_a_feed_around_them_are_read() -> None:
+    assert len(read(FIVE).entries) == 5
+    assert urls(read("<entry><link href='/1'/></entry>")) == ["/1"]
+
+
 def test_warnings_before_a_feed_are_passed_over() -> None:
     assert len(read(f"\n<br />\n<b>Warning</b>: x in a.php on line 3<br />\n{rss(FIVE)}").entries) == 5
 

@@ -4,10 +4,9 @@ In:    the payload of a feed (RSS 0.9x, 1.0 and 2.0, Atom, JSON Feed), its Conte
 Out:   its entries, each with the canonical URL, time, title and id, and when it asks to be read again.
 Never: raises; reads a web page that was sent instead; reads more entries than a limit.
 
-Over `markup`, our own reader of broken XML, and not over a library: feedparser reads 56 feeds of 50 KB a CPU
-second where this reads 850; turbohtml's reader takes 5,600, but 2 MB of `<font a1><p>` cost it more than 8 GB
-and 18 s, and no reader tells ttl, update period and hours to skip in one pass. `docs/concepts/watching.md`
-has the comparison.
+Over `markup`, our own reader of broken XML, and not over a library: feedparser reads 69 feeds of 50 KB a CPU
+second where this reads 890; turbohtml's reader takes 5,300, but 2 MB of `<font a1><p>` cost it more than 8 GB
+and 17 s, and neither tells ttl, update period and hours to skip. `docs/concepts/watching.md` compares more.
 """
 
 from __future__ import annotations
@@ -21,28 +20,26 @@ import msgspec
 
 from joro.model import Entry, PollHints
 from joro.parse.charset import charset_of, decode
-from joro.parse.dates import is_day, moment
+from joro.parse.entry import DAY_S, TIMES, entry_from, title_from
 from joro.parse.html import Tree
-from joro.parse.markup import TEXT_LIMIT_CHARS, Markup, attributes, resolved
-from joro.url import Joiner, try_canonical
+from joro.parse.markup import TEXT_LIMIT_CHARS, Markup, attributes
+from joro.url import Joiner
 
 #: Entries read of one feed; the longest honest ones are a podcast's whole life.
 ENTRY_LIMIT = 5_000
 #: Tags read of one feed, at about 1 µs: 60 for each of those entries.
 TAG_LIMIT = 300_000
-TITLE_LIMIT_CHARS = 500
-ID_LIMIT_CHARS = 1_000
-DAY_S = 86_400.0
 
 #: Where the root element is looked for; some programs print warnings first.
-_HEAD_CHARS = 4_096
-_ROOT = re.compile(r"<(?:[A-Za-z][\w.-]*:)?(rss|feed|rdf|channel|html)(?=[\s>])", re.IGNORECASE)
+_HEAD_CHARS = 16_384
+_ROOT = re.compile(r"<(?:[A-Za-z][\w.-]*:)?(rss|feed|rdf|channel|item|entry|html)(?=[\s>])", re.IGNORECASE)
 _ROOT_BYTES = re.compile(rb"<(?:[A-Za-z][\w.-]*:)?(?:rss|feed|rdf)[\s>]", re.IGNORECASE)
 _PAGE_BYTES = re.compile(rb"<(?:!doctype\s+)?html[\s>]", re.IGNORECASE)
 _TYPES = frozenset(
     {"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"}
 )
-_KINDS = {"rss": "rss", "channel": "rss", "feed": "atom", "rdf": "rdf"}
+#: Some feeds are inserted into nothing: they begin with their first entry.
+_KINDS = {"rss": "rss", "channel": "rss", "item": "rss", "feed": "atom", "entry": "atom", "rdf": "rdf"}
 
 #: Namespaces by the prefix we know them by; a document may choose others.
 _PREFIXES = {
@@ -55,12 +52,7 @@ _PREFIXES = {
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf",
     "http://rssnamespace.org/feedburner/ext/1.0": "feedburner",
 }
-#: The best of them first.
-_TIMES = (
-    "updated modified dcterms:modified pubdate published atom:updated atom:published dc:date date issued "
-    "dcterms:issued dcterms:created created"
-).split()
-_FIELDS = frozenset(["title", "link", "guid", "id", "feedburner:origlink", *_TIMES])
+_FIELDS = frozenset(["title", "link", "guid", "id", "feedburner:origlink", *TIMES])
 _HINTS = frozenset(["ttl", "hour", "day", "sy:updateperiod", "sy:updatefrequency", "title", "link"])
 #: What holds titles, links and dates of something else, or a whole text.
 _FOREIGN = frozenset(
@@ -76,7 +68,6 @@ _PERIODS = {
 }
 _ENTRIES = frozenset({"item", "entry"})
 _KNOWN = _FIELDS | _HINTS | _FOREIGN | _ENTRIES | {"atom:link", "feed"}
-_TAGS = re.compile(r"<[^<>]{0,500}>")
 #: No feed keeps us away for longer, whatever it says.
 LEAST_LIMIT_S = 30 * DAY_S
 NO_HINTS = PollHints()
@@ -209,7 +200,7 @@ class _Reader:
                 self._channel.setdefault(self._field, value)
             self._field = self._value = ""
         if name in _ENTRIES and self._entry is not None:
-            entry = _entry(self._entry, self._join)
+            entry = entry_from(self._entry, self._join)
             if entry is not None:
                 self._entries.setdefault(entry.url, entry)
             self._entry = None
@@ -231,7 +222,7 @@ class _Reader:
         channel = self._channel
         return Feed(
             kind=self._kind,
-            title=_title(channel.get("title", "")),
+            title=title_from(channel.get("title", "")),
             site=self._join(channel["link"]) or "" if channel.get("link") else "",
             entries=tuple(self._entries.values()),
             hints=PollHints(
@@ -241,44 +232,6 @@ class _Reader:
             ),
             more=self._join(channel["more"]) or "" if channel.get("more") else "",
         )
-
-
-def _entry(fields: dict[str, str], join: Joiner) -> Entry | None:
-    """An entry from its fields, None when it leads nowhere."""
-    if fields.get("base"):
-        join = Joiner(join(fields["base"]) or join.base)
-    url = _url(fields, join)
-    if url is None:
-        return None
-    time, span_s = _time(fields)
-    name = fields.get("guid") or fields.get("id") or fields.get("about") or ""
-    return Entry(url, time, span_s, _title(fields.get("title", "")), name[:ID_LIMIT_CHARS])
-
-
-def _url(fields: dict[str, str], join: Joiner) -> str | None:
-    """Where an entry leads. A name is an address too if it looks like one, unless it says it is not."""
-    for key in ("feedburner:origlink", "link", "other"):
-        if (ref := fields.get(key)) and (url := join(ref)):
-            return url
-    for key in ("guid", "id", "about"):
-        ref = fields.get(key, "")
-        if ref.startswith(("http://", "https://")) and key != fields.get("opaque"):
-            return try_canonical(ref)
-    return None
-
-
-def _time(fields: dict[str, str]) -> tuple[float | None, float]:
-    for name in _TIMES:
-        written = fields.get(name)
-        if written and (time := moment(written)) is not None:
-            return time, DAY_S if is_day(written) else 0.0
-    return None, 0.0
-
-
-def _title(written: str) -> str:
-    """A title on one line. Many hold HTML, escaped once more."""
-    text = _TAGS.sub("", resolved(written)) if "<" in written or "&" in written else written
-    return " ".join(text[: 2 * TITLE_LIMIT_CHARS].split())[:TITLE_LIMIT_CHARS]
 
 
 def _least_s(channel: dict[str, str]) -> float:
@@ -307,13 +260,13 @@ def _json(payload: bytes, url: str) -> Feed:
     listed = feed.get("items")
     entries: dict[str, Entry] = {}
     for written in listed[:ENTRY_LIMIT] if isinstance(listed, list) else ():
-        entry = _entry(_json_fields(written), join) if isinstance(written, dict) else None
+        entry = entry_from(_json_fields(written), join) if isinstance(written, dict) else None
         if entry is not None:
             entries.setdefault(entry.url, entry)
     said = _strings(feed)
     return Feed(
         kind="json",
-        title=_title(said.get("title", "")),
+        title=title_from(said.get("title", "")),
         site=join(said["home_page_url"]) or "" if said.get("home_page_url") else "",
         entries=tuple(entries.values()),
         more=join(said["next_url"]) or "" if said.get("next_url") else "",
