@@ -31,6 +31,7 @@ COMMANDS = {
     "breaker": ("breaker", "Stop a robot that asks too much: an access-limiting proxy."),
     "testweb": ("testweb", "Serve a synthetic internet on loopback."),
     "scale-report": ("scale_report", "Measure how speed grows with units and processes."),
+    "simulate": ("simulate", "Carry out a schedule in simulated time."),
 }
 
 

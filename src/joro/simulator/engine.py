@@ -79,6 +79,8 @@ ENTRY = np.dtype([("key", "f8"), ("server", "i8")])
 Rows = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Log = npt.NDArray[np.float32]
+#: `advance` and `settle`, compiled or as written below.
+Engine = tuple[Callable[..., None], Callable[..., None]]
 
 
 def advance(
@@ -214,7 +216,7 @@ def _occupy(free_at: Floats, until_s: float) -> None:
 
 
 @functools.cache
-def compiled() -> tuple[Callable[..., None], Callable[..., None]]:
+def compiled() -> Engine:
     """`advance` and `settle` in machine code, with all that they call, `schedule`'s functions included."""
     try:
         import numba

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from joro.schedule.sockets import Order
-from joro.simulator.engine import BY_START, ENTRY, SERVER, Rows, compiled
+from joro.simulator.engine import BY_START, ENTRY, SERVER, Engine, Rows, compiled
 from joro.simulator.population import DAY_S, MINIMUM_S, Population
 
 Integers = npt.NDArray[np.int64]
@@ -72,10 +72,16 @@ class Outcome:
 
 
 def run(
-    population: Population, trial: Trial, progress: Callable[[float], object] = lambda _: None
+    population: Population,
+    trial: Trial,
+    progress: Callable[[float], object] = lambda _: None,
+    engine: Engine | None = None,
 ) -> Outcome:
-    """Simulate; `progress` is called with the days that have passed since it was called last."""
-    advance, settle = compiled()
+    """Simulate; `progress` is called with the days that have passed since it was called last.
+
+    `engine` is for tests, which compare the compiled functions with the same ones as they are written.
+    """
+    advance, settle = engine or compiled()
     servers = _table(population, trial)
     ready = np.empty(len(servers), ENTRY)
     ready["server"] = np.argsort(servers["phase_s"], kind="stable")  # a sorted list is a heap

@@ -1,0 +1,364 @@
+"""`joro simulate`: carry out a schedule in simulated time, and repeat the experiments of S0."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from joro.errors import UsageError
+from joro.schedule.feasible import Capacity, Demand, Revision, Rule, revise
+from joro.schedule.sockets import MARGIN, Order, bound, wanted
+
+if TYPE_CHECKING:
+    from joro.simulator.log import Book
+    from joro.simulator.population import Population
+    from joro.simulator.trial import Outcome, Trial
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Subcommands that live in modules of their own: name → module of this folder.
+ELSEWHERE = {"freshness": "simulate_freshness"}
+#: Infeasible servers named in a report.
+NAMED = 5
+
+
+class _Group(click.Group):
+    """Imports a subcommand of another module only when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        there = [name for name, module in ELSEWHERE.items() if importlib.util.find_spec(f"joro.cli.{module}")]
+        return [*super().list_commands(ctx), *there]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in ELSEWHERE or cmd_name not in self.list_commands(ctx):
+            return super().get_command(ctx, cmd_name)
+        command = getattr(importlib.import_module(f"joro.cli.{ELSEWHERE[cmd_name]}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+
+def _numbers(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[int, ...]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not all(word.isdecimal() and 1 <= int(word) <= 1_000_000 for word in words):
+        raise UsageError(f"--sockets {text} are no numbers from 1 on", remedy="write them like 28,36,84")
+    return tuple(sorted({int(word) for word in words}))
+
+
+def _orders(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[Order, ...]:
+    words = [word.strip().upper() for word in text.split(",") if word.strip()]
+    unknown = [word for word in words if word not in Order.__members__]
+    if unknown or not words:
+        known = ", ".join(Order.__members__)
+        raise UsageError(f"--policy {text!r} names no order of servers", remedy=f"choose from {known}")
+    return tuple(dict.fromkeys(Order[word] for word in words))
+
+
+def _trial_options(command: F) -> F:
+    """What every simulation of sockets can be told."""
+    options = (
+        click.option(
+            "--days",
+            default=1.0,
+            show_default=True,
+            type=click.FloatRange(min=0.001, max=36_500),
+            help="Simulated days for each trial.",
+        ),
+        click.option(
+            "--sockets",
+            default="",
+            callback=_numbers,
+            metavar="N,…",
+            help="Numbers of sockets to try (default: multiples of the lower bound).",
+        ),
+        click.option(
+            "--policy",
+            "orders",
+            default=",".join(Order.__members__),
+            show_default=True,
+            callback=_orders,
+            metavar="P,…",
+            help="In which order waiting servers get a socket.",
+        ),
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path, file_okay=False),
+            metavar="DIR",
+            help="Where figures (SVG, PNG) and their tables (CSV, Parquet) go.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.group(cls=_Group, invoke_without_command=True)
+@click.option("--paper", is_flag=True, help="Repeat S0's whole experiment, and write paper.md about it.")
+@_trial_options
+@click.option("--seed", default=1, show_default=True, help="Another seed, other servers of the same kind.")
+@click.option(
+    "--servers",
+    default=82_034,
+    show_default=True,
+    type=click.IntRange(10, 10_000_000),
+    help="How many servers to make up.",
+)
+@click.pass_context
+def simulate(
+    context: click.Context,
+    paper: bool,
+    days: float,
+    sockets: tuple[int, ...],
+    orders: tuple[Order, ...],
+    out: Path | None,
+    seed: int,
+    servers: int,
+) -> None:
+    """Carry out a schedule in simulated time: who would be visited when, and what would be missed?
+
+    Without a subcommand the servers are made up, with the statistics printed in S0.
+
+    \b
+    joro simulate --paper --out s0                       figures 3 to 8 and a page, some minutes
+    joro simulate --paper --days 300 --policy EDF --sockets 38 --out s0
+    joro simulate --servers 5000 --sockets 2,3,4,6       a table
+    joro simulate replay my-web --revisit 7              the servers of a collection of ours
+    """
+    given = [
+        name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if context.invoked_subcommand:
+        if given:
+            name = context.invoked_subcommand
+            raise UsageError(
+                "options before the subcommand have no effect", remedy=f"write them behind {name}"
+            )
+    elif not given:
+        click.echo(context.get_help())
+    elif paper:
+        _repeat_paper(days, orders, sockets, seed, servers, out or Path("s0"))
+    else:
+        _try_out(days, orders, sockets, seed, servers, out)
+
+
+def _repeat_paper(
+    days: float, orders: tuple[Order, ...], sockets: tuple[int, ...], seed: int, servers: int, out: Path
+) -> None:
+    from joro.simulator import page
+    from joro.simulator.paper import Settings, experiment, perform, statements
+
+    one = experiment(Settings(days, orders, sockets, seed, servers))
+    with _progress("simulating") as (start, advance):
+        perform(one, start, advance)
+    for each in statements(one):
+        verdict = "agrees" if each.agrees else "differs"
+        click.echo(f"{each.what:<50} {each.published:>22} {each.ours:>24} {each.tolerance:>8}  {verdict}")
+    files = page.write(one, out)
+    click.echo(f"written: {out}/{files[0]} and {len(files) - 1} files beside it{_how_to_draw()}")
+
+
+def _try_out(
+    days: float,
+    orders: tuple[Order, ...],
+    sockets: tuple[int, ...],
+    seed: int,
+    servers: int,
+    out: Path | None,
+) -> None:
+    from joro.simulator.population import fitted
+    from joro.simulator.trial import Trial
+
+    everyone = fitted(seed, servers)
+    feasible = everyone.select(everyone.feasible())
+    click.echo(
+        f"{len(everyone):,} servers, of which {len(feasible):,} can keep their schedule: these need "
+        f"{bound(feasible.need)} sockets at least ({feasible.need:.2f})"
+    )
+    numbers = sockets or _multiples(feasible.need)
+    outcomes = _run(feasible, [Trial(number, order, days) for number in numbers for order in orders])
+    _show(outcomes, feasible.need)
+    _draw(feasible, outcomes, out)
+
+
+@simulate.command()
+@click.argument("source", type=click.Path(path_type=Path, exists=True), metavar="COLLECTION|LOG")
+@_trial_options
+@click.option(
+    "--revisit",
+    default=7.0,
+    show_default=True,
+    type=click.FloatRange(min=1e-4),
+    metavar="DAYS",
+    help="How often a page is to be visited, where the log does not tell.",
+)
+@click.option(
+    "--elapsed",
+    default=0.0,
+    type=click.FloatRange(min=0.0),
+    metavar="SECONDS",
+    help="Assume this download time for servers without a recorded one.",
+)
+@click.option(
+    "--minimum",
+    default=1.0,
+    show_default=True,
+    type=click.FloatRange(min=0.0),
+    metavar="SECONDS",
+    help="Pause between two requests to a server.",
+)
+@click.option("--staggered", is_flag=True, help="Servers start at random moments instead of all at once.")
+@click.option(
+    "--rule",
+    default=Rule.STRETCH.value,
+    show_default=True,
+    type=click.Choice([rule.value for rule in Rule]),
+    help="What gives way where the schedule cannot be kept.",
+)
+def replay(
+    source: Path,
+    days: float,
+    sockets: tuple[int, ...],
+    orders: tuple[Order, ...],
+    out: Path | None,
+    revisit: float,
+    elapsed: float,
+    minimum: float,
+    staggered: bool,
+    rule: str,
+) -> None:
+    """Simulate the servers of a real crawl: a collection's archive, or a log as S1's robots send it.
+
+    The download times of each server are taken from the log and used over and over; how often it is asked
+    follows from its pages. Where the schedule cannot be kept, it is revised, and that is simulated as well.
+
+    \b
+    joro simulate replay my-web --revisit 1 --sockets 4,8,16
+    joro simulate replay transfer.log.200011160900 --minimum 10 --days 30 --out report
+    """
+    from joro.simulator.population import DAY_S
+    from joro.simulator.trial import Trial
+
+    book = _read(source)
+    everyone = book.population(revisit * DAY_S, elapsed)
+    _describe(book, everyone, minimum)
+    feasible = everyone.select(everyone.feasible(minimum))
+    numbers = sockets or _multiples(feasible.need)
+    phase_seed = 1 if staggered else None
+    trials = [Trial(number, order, days, phase_seed, minimum) for number in numbers for order in orders]
+    if len(feasible):
+        outcomes = _run(feasible, trials)
+        _show(outcomes, feasible.need)
+        _draw(feasible, outcomes, out)
+    revision = _revise(Rule(rule), everyone, numbers[-1], minimum)
+    click.echo(str(revision))
+    if revision.is_needed:
+        revised = everyone.revisited(everyone.interval_s * _stretch(revision, everyone))
+        missed = _run(revised, [Trial(numbers[-1], Order.EDF, days, phase_seed, minimum)])[0].missed
+        click.echo(f"Simulated with the revised intervals, EDF misses {missed:,} visits.")
+
+
+def _multiples(need: float) -> tuple[int, ...]:
+    """Sockets from half of what is needed to what is more than enough."""
+    tried = [math.ceil(times * need) for times in (0.5, 0.75, 1.0, MARGIN, 2.0, 3.0)]
+    return tuple(sorted({*tried, wanted(need)} - {0})) or (1,)
+
+
+def _read(source: Path) -> Book:
+    from joro.simulator.log import read, size_of
+
+    with _progress("reading") as (start, advance):
+        start(size_of(source))
+        return read(source, advance)
+
+
+def _describe(book: Book, everyone: Population, minimum_s: float) -> None:
+    able = everyone.feasible(minimum_s)
+    click.echo(
+        f"{book.visits:,} visits to {book.pages:,} pages of {len(book.servers):,} servers; "
+        f"{book.untimed:,} without a time, {book.unreadable:,} lines not understood"
+    )
+    click.echo(
+        f"download time {everyone.mean_s.mean():.3f} s on average, longest {everyone.longest_s.max():.1f} s; "
+        f"{everyone.visits_per_day:,.0f} visits a day need {bound(everyone.need)} sockets at least"
+    )
+    if not able.all():
+        use = (everyone.longest_s + minimum_s) / everyone.interval_s
+        worst = [everyone.names[place] for place in (-use).argsort()[:NAMED] if not able[place]]
+        more = int((~able).sum()) - len(worst)
+        click.echo(f"cannot keep pace: {', '.join(worst)}{f' and {more:,} more' if more else ''}")
+
+
+def _revise(rule: Rule, everyone: Population, sockets: int, minimum_s: float) -> Revision:
+    import numpy as np
+
+    ones = np.ones(len(everyone))
+    demand = Demand(np.arange(len(everyone)), everyone.interval_s, ones, ones)
+    return revise(rule, demand, Capacity(everyone.mean_s, everyone.longest_s, minimum_s * ones), sockets)
+
+
+def _stretch(revision: Revision, everyone: Population) -> Any:
+    """By what each server's interval grows."""
+    from joro.schedule.feasible import revised_interval_s
+
+    revised = revised_interval_s(revision.rule, everyone.interval_s, 1.0, revision.server_strength)
+    return revised / everyone.interval_s
+
+
+def _run(population: Population, trials: Sequence[Trial]) -> list[Outcome]:
+    from joro.simulator.trial import run
+
+    with _progress("simulating") as (start, advance):
+        start(sum(trial.days for trial in trials))
+        return [run(population, trial, advance) for trial in trials]
+
+
+def _show(outcomes: Sequence[Outcome], need: float) -> None:
+    """Missed visits, a line for each number of sockets."""
+    orders = list(dict.fromkeys(each.trial.order for each in outcomes))
+    head = "".join(f"{order.name:>20}" for order in orders)
+    click.echo(f"{'sockets':>8} {'× bound':>8}{head}   missed, of {outcomes[0].asked:,} visits")
+    for number in dict.fromkeys(each.trial.sockets for each in outcomes):
+        row = {each.trial.order: each for each in outcomes if each.trial.sockets == number}
+        cells = (f"{row[order].missed:,} ({100 * row[order].missed_share:.2f} %)" for order in orders)
+        click.echo(f"{number:>8,} {number / need:>8.2f}" + "".join(f"{cell:>20}" for cell in cells))
+
+
+def _draw(population: Population, outcomes: Sequence[Outcome], out: Path | None) -> None:
+    if out is None:
+        return
+    from joro.simulator import figures
+
+    out.mkdir(parents=True, exist_ok=True)
+    how = f"{len(population):,} servers, {outcomes[0].trial.days:g} days"
+    every = [
+        *figures.of_population(population),
+        figures.of_missed("figure-7", ("Figure 7: missed downloads", how), outcomes, population.need),
+        figures.of_throughput("figure-8", ("Figure 8: throughput", how), outcomes, population.need),
+    ]
+    files = [name for figure in every for name in figures.write(figure, out)]
+    click.echo(f"written: {len(files)} files in {out}{_how_to_draw()}")
+
+
+def _how_to_draw() -> str:
+    from joro.simulator.figures import can_draw
+
+    return "" if can_draw() else "; for pictures, too: pip install 'joro[simulate]'"
+
+
+@contextmanager
+def _progress(word: str) -> Iterator[tuple[Callable[[float], object], Callable[[float], object]]]:
+    """A bar; two functions: how much there is to do, and how much more of it is done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(word), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        whole = bar.add_task("", total=None)
+        yield lambda total: bar.update(whole, total=total), lambda part: bar.advance(whole, part)
