@@ -16,9 +16,9 @@ A page may have two entries, when a signal moved it forward: its record names th
 whoever pops the other drops it (`store.upkeep`). So nobody has to search for the old entry. Its date is known
 to itself alone, because prices change and `put_off` moves an entry without touching the page's record.
 
-Append-only files for hours, days and months (Tamura and Kitsuregawa 2010) were sketched: up to three times the
-moves per CPU-second and a quarter of the bytes, for a second way of surviving crashes; a move is 1 % of what a
-visit costs as it is. Figures: docs/decisions/0005-refresh.md, bench/calendar.py.
+Append-only files for hours, days and months (Tamura and Kitsuregawa 2010) were sketched: up to three times
+the moves per CPU-second and a quarter of the bytes, for a second way of surviving crashes; a move is 1 % of
+what a visit costs as it is. Figures: docs/decisions/0005-refresh.md, bench/calendar.py.
 """
 
 from __future__ import annotations
