@@ -32,7 +32,7 @@ def test_without_options_it_explains_itself() -> None:
 
 def test_the_whole_experiment_is_written_down(tmp_path: Path) -> None:
     output = typed("--paper", "--servers", "500", "--days", "0.02", "--out", str(tmp_path / "s0"))
-    assert "EDF loses nothing" in output
+    assert "EDF loses nothing from" in output
     assert (tmp_path / "s0" / "paper.md").exists()
 
 

@@ -85,9 +85,10 @@ def test_shares_missed_in_a_day_are_those_of_an_independent_simulation(
 
 
 @pytest.mark.slow
-def test_above_the_bound_twenty_days_miss_no_more_than_one(node: Population) -> None:
-    for order in (Order.EDF, Order.FCFS, Order.SJF):
-        assert missed(node, 3, order, 20) == missed(node, 3, order, 1)
+def test_above_the_bound_five_days_miss_no_more_than_one(node: Population) -> None:
+    """What is missed is missed in the crush of the start."""
+    for order in (Order.FCFS, Order.SJF):
+        assert missed(node, 3, order, 5) == missed(node, 3, order, 1) > 0
 
 
 @pytest.mark.parametrize("rule", list(Rule))
@@ -116,7 +117,7 @@ def test_statements_say_within_what_they_agree(small: Experiment) -> None:
     by_what = {each.what: each for each in statements(small)}
     interval = by_what["mean access interval, days"]
     assert (interval.published, interval.tolerance, interval.agrees) == ("5.5", "± 2 %", True)
-    assert by_what["EDF loses nothing"].published == "from ≈ 3 × the bound"
+    assert by_what["EDF loses nothing from"].published == "≈ 3 × the bound"
 
 
 def test_the_page_shows_every_figure_with_its_table(small: Experiment, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from joro.errors import UsageError
 from joro.schedule.feasible import Capacity, Demand, Revision, Rule, revise
-from joro.schedule.sockets import MARGIN, Order, bound, wanted
+from joro.schedule.sockets import MARGIN, Order, wanted
 
 if TYPE_CHECKING:
     from joro.simulator.log import Book
@@ -178,8 +178,8 @@ def _try_out(
     everyone = fitted(seed, servers)
     feasible = everyone.select(everyone.feasible())
     click.echo(
-        f"{len(everyone):,} servers, of which {len(feasible):,} can keep their schedule: these need "
-        f"{bound(feasible.need)} sockets at least ({feasible.need:.2f})"
+        f"{len(everyone):,} servers, of which {len(feasible):,} can keep their schedule: "
+        f"these need {feasible.need:.2f} sockets"
     )
     numbers = sockets or _multiples(feasible.need)
     outcomes = _run(feasible, [Trial(number, order, days) for number in numbers for order in orders])
@@ -286,7 +286,7 @@ def _describe(book: Book, everyone: Population, minimum_s: float) -> None:
     )
     click.echo(
         f"download time {everyone.mean_s.mean():.3f} s on average, longest {everyone.longest_s.max():.1f} s; "
-        f"{everyone.visits_per_day:,.0f} visits a day need {bound(everyone.need)} sockets at least"
+        f"{everyone.visits_per_day:,.0f} visits a day need {everyone.need:.2f} sockets"
     )
     if not able.all():
         use = (everyone.longest_s + minimum_s) / everyone.interval_s
@@ -323,7 +323,7 @@ def _show(outcomes: Sequence[Outcome], need: float) -> None:
     """Missed visits, a line for each number of sockets."""
     orders = list(dict.fromkeys(each.trial.order for each in outcomes))
     head = "".join(f"{order.name:>20}" for order in orders)
-    click.echo(f"{'sockets':>8} {'× bound':>8}{head}   missed, of {outcomes[0].asked:,} visits")
+    click.echo(f"{'sockets':>8} {'× need':>8}{head}   missed, of {outcomes[0].asked:,} visits")
     for number in dict.fromkeys(each.trial.sockets for each in outcomes):
         row = {each.trial.order: each for each in outcomes if each.trial.sockets == number}
         cells = (f"{row[order].missed:,} ({100 * row[order].missed_share:.2f} %)" for order in orders)

@@ -187,17 +187,17 @@ def _count(field: str) -> dict[str, Any]:
     return {"field": field, "type": "quantitative", "title": field, "axis": {"format": ",d"}}
 
 
-def _marks(places: Sequence[tuple[float, str]]) -> list[dict[str, Any]]:
-    """Dashed vertical lines with a word each."""
+def _marks(places: Sequence[tuple[float, str]], height: float = 16) -> list[dict[str, Any]]:
+    """Dashed vertical lines with a word each, so many pixels from the top."""
     rows = [{"place": place, "word": word} for place, word in places]
     x = {"field": "place", "type": "quantitative"}
-    words = {"type": "text", "align": "left", "baseline": "top", "dx": 5, "dy": 2, "color": "#444444"}
+    words = {"type": "text", "align": "left", "baseline": "bottom", "dx": 5, "dy": -4, "color": "#444444"}
     return [
         {"data": {"values": rows}, "mark": _DASHED, "encoding": {"x": x}},
         {
             "data": {"values": rows},
             "mark": words,
-            "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "word"}},
+            "encoding": {"x": x, "y": {"value": height}, "text": {"field": "word"}},
         },
     ]
 
@@ -224,13 +224,14 @@ def table_of(outcomes: Sequence[Outcome], need: float) -> list[Row]:
 def of_missed(name: str, title: tuple[str, str], outcomes: Sequence[Outcome], need: float) -> Figure:
     """Figures 6 and 7: missed downloads against sockets, a line for each order."""
     rows = table_of(outcomes, need)
-    most = max((row["asked"] for row in rows), default=1)
+    most = max(row["asked"] for row in rows)
+    powers = [10**power for power in range(len(str(most)) + 1)]
     y = {
         "field": "missed",
         "type": "quantitative",
         "title": "missed downloads",
-        "scale": {"type": "symlog", "constant": 1, "domain": [0, 2 * most]},
-        "axis": {"values": [0, *(10**power for power in range(len(str(most)) + 1))], "format": ",d"},
+        "scale": _scale(min(row["missed"] for row in rows), most),
+        "axis": {"values": [0, *powers], "format": ",d", "labelOverlap": False},
     }
     words = {"type": "text", "align": "right", "dx": -4, "dy": -8, "color": "#444444"}
     here = {"data": {"values": [{"asked": most, "word": "all that was asked for"}]}}
@@ -241,16 +242,23 @@ def of_missed(name: str, title: tuple[str, str], outcomes: Sequence[Outcome], ne
     return Figure(name, title, rows, {"data": {"values": rows}, "layer": layers})
 
 
+def _scale(least: int, most: int) -> dict[str, Any]:
+    """Logarithmic, but with a place for 0 where nothing was missed."""
+    if least > 0:
+        return {"type": "log", "nice": False, "domain": [10 ** (len(str(least)) - 1), 2 * most]}
+    return {"type": "symlog", "constant": 1, "domain": [0, 2 * most]}
+
+
 def of_throughput(name: str, title: tuple[str, str], outcomes: Sequence[Outcome], need: float) -> Figure:
     """Figure 8: bandwidth against sockets, a line for each order."""
     rows = table_of(outcomes, need)
     y = {"field": "mbit_per_s", "type": "quantitative", "title": "Mbit/s"}
-    layers = [*_marks([(bound(need), f"bound {bound(need)}")]), _lines(y)]
+    layers = [*_marks([(bound(need), f"bound {bound(need)}")], height=_HEIGHT), _lines(y)]
     return Figure(name, title, rows, {"data": {"values": rows}, "layer": layers})
 
 
 def _lines(y: dict[str, Any]) -> dict[str, Any]:
-    ticks = [1.0, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000]
+    ticks = [digit * 10.0**power for power in range(5) for digit in (1, 2, 3, 5)]
 
     def scale(values: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -259,8 +267,10 @@ def _lines(y: dict[str, Any]) -> dict[str, Any]:
             "scale": {"domain": list(values), "range": list(values.values())},
         }
 
+    x = _logarithmic("sockets", "sockets", ticks, "format(datum.value, ',d')")
+    x["scale"] |= {"padding": 12}
     encoding = {
-        "x": _logarithmic("sockets", "sockets", ticks, "format(datum.value, ',d')"),
+        "x": x,
         "y": y,
         "color": scale(COLOURS),
         "shape": scale(SHAPES),

@@ -36,7 +36,7 @@ def write(one: Experiment, folder: Path) -> list[str]:
 
 def _figures(one: Experiment) -> list[Figure]:
     feasible, everyone = one.feasible.need, one.everyone.need
-    how = f"{one.settings.days:g} days, all servers start at once"
+    how = f"{_days(one.settings.days)}, all servers start at once"
     return [
         *figures.of_population(one.everyone),
         figures.of_missed(
@@ -64,13 +64,13 @@ S0 is "A Hierarchical Scheduling Method for Refreshing Large Scale Web Archives"
 
 ## What was done
 
-{servers:,} servers (seed {seed}) with {times:,} download times; {days:g} simulated days a trial; one second
-between two requests to a server. {feasible:,} of them are feasible: their longest download and the pause fit
-into the access interval. A download is missed when a whole period of its server passes without one.
+{servers:,} servers (seed {seed}) with {times:,} download times; {days} for each trial; one second between two
+requests to a server. {feasible:,} of them are feasible: their longest download and the pause fit into the
+access interval. A download is missed when a whole period of its server passes without one.
 
 The log of S0 was not published. This population is made from distributions with ten parameters that were
 fitted to what S0 prints. That the figures down to the bandwidth agree is therefore no evidence; what becomes
-of the downloads is. S0 simulated 300 days; `--days 300` does, too, in about six minutes of CPU time a trial.
+of the downloads is. S0 simulated 300 days, as `--days 300` does.
 """
 
 _THREE_TIMES = """\
@@ -85,20 +85,25 @@ Without S0's log the reason cannot be proved. Two readings of S0 matter:
 - S0 calls a server feasible when e_max ≤ I. With a pause between requests some of these miss visits for
   ever, whatever the number of sockets. Joro asks for e_max + I_min ≤ I.
 
-Downloads missed by EDF in {days:g} days under each reading, for multiples of the bound of the servers that
+Downloads missed by EDF in {days} under each reading, for multiples of the bound of the servers that
 are feasible under it; a few a day are a visible line on S0's logarithmic scale of 300 days:
 """
 
 _SHORT = """\
 ## Where the orders differ from S0's
 
-Short of sockets S0 sees SJF ahead, RM a little behind, and the others alike. Here, with {sockets} sockets,
-are missed: {ranking}. So {ahead} is ahead here, but the others are not alike. One reason may be that in this
-population servers visited often answer sooner (e grows a little with I), which S0 does not print.
+Short of sockets S0 sees SJF ahead, RM a little behind, and the others alike. Here are missed, with {sockets}
+sockets: {ranking}.
+So {ahead} is ahead here, but the others are not alike. One reason may be that in this population servers
+visited often answer sooner (e grows a little with I), which S0 does not print.
 
 What FCFS and SJF miss above the bound they miss because all servers start at once; see what they miss when
 each server starts at a random moment, in the second table below.
 """
+
+
+def _days(number: float) -> str:
+    return "one day" if number == 1 else f"{number:g} days"
 
 
 def _lines(one: Experiment) -> list[str]:
@@ -106,7 +111,7 @@ def _lines(one: Experiment) -> list[str]:
         servers=len(one.everyone),
         seed=one.settings.seed,
         times=len(one.everyone.log_s),
-        days=one.settings.days,
+        days=_days(one.settings.days),
         feasible=len(one.feasible),
     )
     return [
@@ -131,7 +136,7 @@ def _three_times(one: Experiment) -> list[str]:
     times = nothing_missed_from(one.all_at_once, Order.EDF, one.feasible.need)
     if times is None:
         return []
-    return [_THREE_TIMES.format(times=times, days=one.variant_days), *_variants(one), ""]
+    return [_THREE_TIMES.format(times=times, days=_days(one.variant_days)), *_variants(one), ""]
 
 
 def _variants(one: Experiment) -> list[str]:
