@@ -14,13 +14,16 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """The two things anyone may ask of time."""
+    """What anyone may ask of time."""
 
     def now(self) -> float:
         """Seconds since 1970-01-01 UTC."""
 
     async def sleep(self, seconds: float) -> None:
         """Return when `seconds` have passed on this clock."""
+
+    def real_s(self, seconds: float) -> float:
+        """How long that takes for somebody who looks at the wall."""
 
 
 class RealClock:
@@ -35,6 +38,9 @@ class RealClock:
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
+    def real_s(self, seconds: float) -> float:
+        return seconds
+
 
 class FastClock:
     """Real time multiplied by `speed` from `epoch` on: a day of web in a minute of test."""
@@ -48,7 +54,10 @@ class FastClock:
         return self.epoch + (time.monotonic() - self._start) * self.speed
 
     async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds / self.speed)
+        await asyncio.sleep(self.real_s(seconds))
+
+    def real_s(self, seconds: float) -> float:
+        return seconds / self.speed
 
 
 class FakeClock:
@@ -70,6 +79,9 @@ class FakeClock:
         self._count += 1
         heapq.heappush(self._sleepers, (self._now + seconds, self._count, future))
         await future
+
+    def real_s(self, seconds: float) -> float:
+        return seconds
 
     async def advance(self, seconds: float) -> None:
         """Let `seconds` pass; everyone whose time has come runs until it sleeps again."""

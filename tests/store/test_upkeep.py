@@ -56,6 +56,6 @@ def test_records_of_collections_that_were_never_kept_fresh_still_read() -> None:
 
 
 def test_what_keeps_a_page_fresh_survives_the_disk() -> None:
-    upkeep = Upkeep(3, 10.0, 60.0, 9.0, b"body", 2**64 - 1, '"e"', "Thu", 2.5, b"h", 1)
+    upkeep = Upkeep(3, 10.0, 60.0, 9.0, 8.0, "body", 2**64 - 1, '"e"', "Thu", 2.5, b"h", 1)
     record = PageRecord("http://a.example/", 0, 5.0, "ok", 200, upkeep=upkeep)
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(record), type=PageRecord) == record

@@ -16,6 +16,7 @@ from joro.config.identity import Identity, Machine
 from joro.config.listening import Breaker, Portal
 from joro.config.politeness import Politeness
 from joro.config.reading import from_tables, load, parse
+from joro.config.refresh import Refresh
 from joro.config.scope import Scope
 from joro.config.servers import PerServer, servers_like
 from joro.config.tree import FILE_NAME, Config, settings
@@ -34,6 +35,7 @@ __all__ = [
     "PerServer",
     "Politeness",
     "Portal",
+    "Refresh",
     "Scope",
     "from_tables",
     "load",

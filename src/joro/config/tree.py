@@ -17,6 +17,7 @@ from joro.config.fetch import Fetch
 from joro.config.identity import Identity, Machine
 from joro.config.listening import Breaker, Portal
 from joro.config.politeness import Politeness
+from joro.config.refresh import Refresh
 from joro.config.scope import Scope
 
 FILE_NAME = "joro.toml"
@@ -31,6 +32,7 @@ class Config:
     fetch: Fetch = field(default_factory=Fetch)
     politeness: Politeness = field(default_factory=Politeness)
     scope: Scope = field(default_factory=Scope)
+    refresh: Refresh = field(default_factory=Refresh)
     archive: Archive = field(default_factory=Archive)
     portal: Portal = field(default_factory=Portal)
     breaker: Breaker = field(default_factory=Breaker)

@@ -20,10 +20,12 @@ class Callers:
         call: Callable[[str], Coroutine[Any, Any, None]],
         next_server: Callable[[], str | None],
         limit: int,
+        real_s: Callable[[float], float] = lambda seconds: seconds,
     ) -> None:
         self._call = call
         self._next_server = next_server
         self._limit = limit
+        self._real_s = real_s
         self._out: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self.failure: BaseException | None = None
@@ -64,7 +66,7 @@ class Callers:
         """Until a caller is back or `seconds` have passed."""
         self._wake.clear()
         try:
-            async with asyncio.timeout(max(0.0, seconds)):
+            async with asyncio.timeout(max(0.0, self._real_s(seconds))):
                 await self._wake.wait()
         except TimeoutError:
             pass

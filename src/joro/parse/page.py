@@ -17,7 +17,7 @@ from joro.parse.language import language_of
 from joro.parse.likeness import Likeness, bytes_likeness, likeness_of
 from joro.parse.links import base_of, link_urls, links
 from joro.parse.payload import is_html, mime_of, unwrap
-from joro.parse.text import title_of, visible_text, without_soft_breaks
+from joro.parse.text import main_digest, title_of, visible_text, without_soft_breaks
 from joro.url import join
 
 NO_LIKENESS = Likeness()
@@ -39,6 +39,7 @@ class Outline:
     base: str = ""
     charset: str = ""
     likeness: Likeness = NO_LIKENESS  # only when asked for
+    main: int = 0  # digest of the main text, only when asked for; 0: none
 
     @property
     def follow(self) -> bool:
@@ -61,8 +62,9 @@ def outline(
     agent: str = "joro",
     *,
     likeness: bool = False,
+    main: bool = False,
 ) -> Outline:
-    """Links and directives of a payload, and its likeness if asked for; what is no page has no links."""
+    """Links and directives of a payload, and what else is asked for; what is no page has no links."""
     if not is_html(mime_of({"content-type": content_type}), payload[:_HEAD_BYTES]):
         return Outline(directives=header_directives(x_robots, agent), base=url)
     charset = charset_of(payload, content_type, url)
@@ -78,6 +80,7 @@ def outline(
         base=base,
         charset=charset,
         likeness=likeness_of(tree) if likeness else NO_LIKENESS,
+        main=main_digest(tree) if main else 0,
     )
 
 
@@ -87,7 +90,9 @@ def _unfollowed(found: dict[str, bool]) -> frozenset[str]:
     return frozenset(target for target, follow in found.items() if not follow)
 
 
-def outline_of(url: str, response: Response, agent: str = "joro", *, likeness: bool = False) -> Outline:
+def outline_of(
+    url: str, response: Response, agent: str = "joro", *, likeness: bool = False, main: bool = False
+) -> Outline:
     """The outline of a response; a redirect is a page with one link."""
     headers = response.headers
     x_robots = headers.get("x-robots-tag", "")
@@ -104,7 +109,7 @@ def outline_of(url: str, response: Response, agent: str = "joro", *, likeness: b
     if content.undecoded and not is_html("", content.content[:_HEAD_BYTES]):
         return Outline(directives=header_directives(x_robots, agent), base=url)
     content_type = headers.get("content-type", "")
-    return outline(content.content, url, content_type, x_robots, agent, likeness=likeness)
+    return outline(content.content, url, content_type, x_robots, agent, likeness=likeness, main=main)
 
 
 def document_of(url: str, response: Response, agent: str = "joro") -> Document:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import re
 
+from xxhash import xxh3_64_intdigest
+
 from joro.parse.html import Element, Tree, line_break, rendered
 
 TITLE_LIMIT_CHARS = 500
@@ -38,6 +40,12 @@ _TO_MARK = 'svg, math, [hidden], [style*="display:none" i], [style*="display: no
 
 #: A block inside an inline element, behind which the renderer would not break the line.
 _LOST_BREAK = ":is(a, span, font, b, strong, center) > :is(div, p, h1, h2, h3, h4, h5, h6, ul, ol, dl, table)"
+
+
+def main_digest(tree: Tree) -> int:
+    """64 bits for what a page has to say: its main text, without menus, advertisements and spacing; 0: nothing."""
+    text = " ".join(main_text(tree).split())
+    return xxh3_64_intdigest(text.encode(errors="replace")) if text else 0
 
 
 def title_of(tree: Tree) -> str:

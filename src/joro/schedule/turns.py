@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Callable
 
 
 class Turns:
-    """Servers ordered by the moment they may be visited."""
+    """Servers ordered by the moment they may be visited; those that may, by `rank` where there is one."""
 
-    def __init__(self) -> None:
+    def __init__(self, rank: Callable[[str, float], float] | None = None) -> None:
+        self._rank = rank
+        self._ready: list[tuple[float, float, int, str]] = []  # with a rank only
         self._heap: list[tuple[float, int, str]] = []
         self._ready_at: dict[str, float] = {}  # waiting servers; a heap entry that differs is stale
         self._busy: set[str] = set()
@@ -36,7 +39,9 @@ class Turns:
             self._push(server, ready_at)
 
     def take(self, now: float) -> str | None:
-        """The server that has been ready longest, now busy; None when nobody is ready."""
+        """The server that has been ready longest, or ranks first; now busy. None when nobody is ready."""
+        if self._rank is not None:
+            return self._take_first(now)
         while self._heap:
             ready_at, _, server = self._heap[0]
             if self._ready_at.get(server) != ready_at:
@@ -50,6 +55,19 @@ class Turns:
             return server
         return None
 
+    def _take_first(self, now: float) -> str | None:
+        while self._heap and self._heap[0][0] <= now:
+            ready_at, count, server = heapq.heappop(self._heap)
+            if self._ready_at.get(server) == ready_at and self._rank is not None:
+                heapq.heappush(self._ready, (self._rank(server, ready_at), ready_at, count, server))
+        while self._ready:
+            _, ready_at, _, server = heapq.heappop(self._ready)
+            if self._ready_at.get(server) == ready_at:
+                del self._ready_at[server]
+                self._busy.add(server)
+                return server
+        return None
+
     def give_back(self, server: str, ready_at: float | None) -> None:
         """The visit is over: wait until `ready_at`, or leave when it is None."""
         self._busy.remove(server)
@@ -58,6 +76,10 @@ class Turns:
 
     def next_ready_at(self) -> float:
         """When the next server gets its turn; infinity when none waits."""
+        while self._ready and self._ready_at.get(self._ready[0][3]) != self._ready[0][1]:
+            heapq.heappop(self._ready)
+        if self._ready:
+            return self._ready[0][1]
         while self._heap and self._ready_at.get(self._heap[0][2]) != self._heap[0][0]:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else math.inf

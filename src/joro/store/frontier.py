@@ -23,6 +23,7 @@ Keys (one RocksDB per process):
     w SERVER             → nothing: the server has pages waiting
     r SERVER             → RobotsRecord
     t SERVER             → state of `discover.traps`
+    c DUE MARK VERSION   → when a page is to be visited again, see `calendar`
     n NUMBER             → fingerprints not yet in the seen set's files
     m NAME               → position in the archive, counts, …
 A MARK is the fingerprint of a URL.
@@ -42,9 +43,10 @@ import numpy as np
 from rocksdict import ReadOptions, WriteBatch
 
 from joro.model import Outcome, Page, Visit
-from joro.store import accounts
+from joro.store import accounts, upkeep
+from joro.store.calendar import Calendar
 from joro.store.queue import QUEUE_LIMIT, Queue, page_of, queue_key, queue_value
-from joro.store.records import Counts, PageRecord, RobotsRecord, ServerRecord
+from joro.store.records import Counts, PageRecord, RobotsRecord, ServerRecord, Upkeep
 from joro.store.rocks import opened, translated
 from joro.store.seen import Marks, SeenSet
 from joro.url import fingerprint, server_of
@@ -82,6 +84,7 @@ class Frontier:
     def __init__(self, directory: Path, *, read_only: bool = False) -> None:
         self._path = directory / "pages"
         self._db = opened(self._path, read_only=read_only)
+        self.calendar = Calendar(self._db)
         self._batch = WriteBatch(raw_mode=True)
         self._queues: dict[str, Queue] = {}
         self._servers: dict[str, ServerRecord] = {}
@@ -281,8 +284,8 @@ class Frontier:
                 return key, found
         return b"", None
 
-    def done(self, visit: Visit) -> None:
-        """The visit is over and its outcome final."""
+    def done(self, visit: Visit, before: PageRecord | None = None, care: Upkeep | None = None) -> None:
+        """The visit is over and its outcome final; `before` is the record of a page visited before."""
         page = visit.page
         mark = fingerprint(page.url)
         key = queue_key(page.server, page.hops, mark)
@@ -291,7 +294,8 @@ class Frontier:
         response = visit.response
         status = response.status if response is not None else 0
         outcome = visit.outcome.value
-        record = PageRecord(page.url, page.hops, visit.time, outcome, status, source, page.cgi_hops)
+        hops = before.hops if before is not None else page.hops
+        record = PageRecord(page.url, hops, visit.time, outcome, status, source, page.cgi_hops, care)
         self._batch.delete(key)
         self._batch.put(b"p" + mark.to_bytes(8, "big"), msgspec.msgpack.encode(record))
         accounts.count(self.server(page.server), visit.outcome)
@@ -305,6 +309,20 @@ class Frontier:
         packed = self._db.get(b"p" + mark.to_bytes(8, "big"))
         return msgspec.msgpack.decode(packed, type=PageRecord) if packed else None
 
+    def all_visited(self) -> Iterator[PageRecord]:
+        """The record of every visited page, as of the last commit."""
+        for _, packed in self.scan(b"p"):
+            yield msgspec.msgpack.decode(packed, type=PageRecord)
+
+    def keep_page(self, record: PageRecord) -> None:
+        """Write the record of a visited page anew, with the next commit."""
+        mark = fingerprint(record.url).to_bytes(8, "big")
+        self._batch.put(b"p" + mark, msgspec.msgpack.encode(record))
+
+    def records(self, marks: Marks) -> list[PageRecord | None]:
+        """The records of visited pages by their fingerprints, read in one go."""
+        return upkeep.recall(self._db, marks)
+
     def queued(self, url: str) -> Queued | None:
         """The waiting page of that URL, as of the last commit; reads its server's queue up to there."""
         server, mark = server_of(url), fingerprint(url).to_bytes(8, "big")
@@ -313,14 +331,15 @@ class Frontier:
                 return Queued(page_of(server, key, value), int.from_bytes(value[:8], "big"), before)
         return None
 
-    def wait_again(self, record: PageRecord) -> bool:
+    def wait_again(self, record: PageRecord, *, first: bool = False) -> bool:
         """Let a visited page wait once more, with the next commit; False when it does already.
 
-        Its record stays until the next visit replaces it: who found what is known all the time.
+        Its record stays until the next visit replaces it: who found what is known all the time. With
+        `first` it comes before pages never visited, as if it were a seed.
         """
         server, mark = server_of(record.url), fingerprint(record.url)
-        key = queue_key(server, record.hops, mark)
-        if self._db.get(key) is not None:
+        key = queue_key(server, 0 if first else record.hops, mark)
+        if any(self._db.get(queue_key(server, hops, mark)) is not None for hops in {0, record.hops}):
             return False
         accounts.count(self.server(server), Outcome(record.outcome), -1)
         self.counts.visited -= 1
@@ -368,7 +387,9 @@ class Frontier:
         if position is not None:
             self.keep("position", msgspec.msgpack.encode(position))
         self._keep_fresh()
+        self.calendar.write_into(self._batch)
         self._write()
+        self.calendar.committed()
         for server, key in self._finished:
             self._queues[server].taken.pop(key, None)
         for server in self._changed:

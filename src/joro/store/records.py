@@ -17,7 +17,8 @@ class Upkeep(msgspec.Struct, array_like=True):
     due: float = 0.0  # when it was last written; prices may have put the entry off since
     interval_s: float = 0.0  # wished between visits (I_ij); 0: not counted in its server's load
     seen_at: float = 0.0  # when the page was last there
-    body: bytes = b""  # digest of the payload then
+    captured_at: float = 0.0  # when its bytes were last archived whole
+    body: str = ""  # digest of the payload then
     text: int = 0  # digest of the main text then; 0: none
     etag: str = ""  # validators as the server sent them, to be sent back to it
     modified: str = ""
@@ -58,6 +59,11 @@ class ServerRecord(msgspec.Struct, array_like=True):
     unreachable: int = 0
     disallowed: int = 0
     refused: int = 0
+    # What keeping its pages fresh takes; `robot.keeper` keeps it.
+    wishes: dict[int, tuple[int, float]] = msgspec.field(default_factory=dict)  # see `schedule.plan.Cells`
+    download_s: float = 0.0  # mean of a download
+    longest_download_s: float = 0.0
+    missed: int = 0  # visits that were due and came a whole interval late, since the last planning round
 
 
 class RobotsRecord(msgspec.Struct, array_like=True):

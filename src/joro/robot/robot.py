@@ -19,7 +19,7 @@ import asyncio
 from dataclasses import replace
 
 from joro import __version__
-from joro.archive.read import Position, replay, response_of
+from joro.archive.read import Position, capture_in, replay, response_of
 from joro.archive.recover import mend
 from joro.archive.warc import WarcWriter
 from joro.clock import Clock
@@ -34,13 +34,16 @@ from joro.fetch.callers import Callers
 from joro.fetch.exclusion import Errand, Exclusions
 from joro.fetch.politeness import Manners
 from joro.fetch.robotstxt import SIZE_LIMIT_BYTES
-from joro.fetch.visit import Later, Visitor, outcome_of, user_agent
-from joro.model import ANSWERED, PASSING, Outcome, Page, Visit
-from joro.parse.page import document_of, outline_of
+from joro.fetch.visit import Later, Visitor, outcome_of, user_agent, validators
+from joro.model import ANSWERED, PASSING, Outcome, Page, Response, Visit
+from joro.parse.page import Outline, document_of, outline_of
 from joro.parse.payload import payload
+from joro.robot.keeper import Keeper
+from joro.robot.planner import Planner
 from joro.schedule.turns import Turns
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
+from joro.store.records import PageRecord, ServerRecord
 from joro.url import server_of
 
 #: The share of a robot that collects everything itself.
@@ -67,7 +70,8 @@ class Robot:
             aged = self._exclusions.is_due(server)  # its rules grew too old this very moment
             self._turns.give_back(server, self._clock.now() if aged else None)
             return
-        visit = await self._visit(page)
+        before = self._keeper.before(page) if errand is None else None
+        visit = await self._visit(page, before)
         if isinstance(visit, Later):
             self._postpone(page, errand)
             self._turns.give_back(server, visit.at)
@@ -75,15 +79,16 @@ class Robot:
         if errand is not None:
             self._learn_rules(errand, visit)
         else:
-            self._learn(visit)
+            self._learn(visit, before)
         self._turns.give_back(server, self._ready_at(visit))
         self._commit_if_due()
 
-    async def _visit(self, page: Page) -> Visit | Later:
+    async def _visit(self, page: Page, before: PageRecord | None) -> Visit | Later:
         server = page.server
         once = self._manners.of(server).interval_s > 0
+        fields = validators(self._keeper.validators(before)) if before is not None else ()
         try:
-            return await self._visitor.visit(page, pause_s=self._address_pause_s(server), once=once)
+            return await self._visitor.visit(page, fields, pause_s=self._address_pause_s(server), once=once)
         except asyncio.CancelledError:  # we hang up: for the server, that ends a visit like any other
             record = self.frontier.server(server)
             record.ready_at = max(record.ready_at, self._clock.now() + self._usual_s(server))
@@ -110,7 +115,7 @@ class Robot:
             page = self.frontier.take(server)
         return page
 
-    def _learn(self, visit: Visit) -> None:
+    def _learn(self, visit: Visit, before: PageRecord | None) -> None:
         """Archive the answer, register its links, close the page; a passing failure is tried again later."""
         page = visit.page
         tries = self._tries.pop(page.url, 0)
@@ -119,11 +124,13 @@ class Robot:
             self.frontier.put_back(page)
             return
         verdict = self._wants(visit)
+        digest = ""
         if not verdict.keep:
             visit = replace(visit, outcome=Outcome.UNWANTED)
         elif visit.outcome in ANSWERED:
-            self._archive.append(visit)
-        self._close(visit, follow=verdict.follow)
+            visit.known = self._keeper.known(before)
+            digest = self._archive.append(visit).digest
+        self._close(visit, before, digest, follow=verdict.follow)
         self.visits += 1
         self._uncommitted += 1
 
@@ -136,18 +143,26 @@ class Robot:
         seen = document_of(page.url, visit.response, self._settings.identity.name)
         return self._wanted.verdict(page.url, page.hops, seen.language, seen.text)
 
-    def _close(self, visit: Visit, *, follow: bool = True) -> None:
-        """What visits and replayed captures have in common."""
-        page, response = visit.page, visit.response
-        if response is not None and visit.outcome in LEADING_ON:
-            visits = self.frontier.server(page.server).visited
-            watched = self._traps.watches(page.url, visits)
-            outline = outline_of(page.url, response, self._settings.identity.name, likeness=watched)
-            if watched:
-                self._traps.observe(page.url, outline.likeness, visits)
+    def _close(self, visit: Visit, before: PageRecord | None, digest: str, *, follow: bool = True) -> None:
+        """What visits and replayed captures have in common; `digest` is that of what was archived."""
+        main = 0
+        if visit.response is not None and visit.outcome in LEADING_ON:
+            outline = self._outline(visit.page, visit.response, is_new=before is None)
+            main = outline.main
             if follow:
-                self._register(outline.to_follow, page)
-        self.frontier.done(visit)
+                self._register(outline.to_follow, self._keeper.first_seen(visit.page, before))
+        care = self._keeper.learn(visit, before, digest, main) if self._keeper.enabled else None
+        self.frontier.done(visit, before, care)
+
+    def _outline(self, page: Page, response: Response, *, is_new: bool) -> Outline:
+        """Read a page; one seen for the first time is looked at by the guard against traps, too."""
+        visits = self.frontier.server(page.server).visited
+        watched = is_new and self._traps.watches(page.url, visits)
+        name, keeps = self._settings.identity.name, self._keeper.enabled
+        outline = outline_of(page.url, response, name, likeness=watched, main=keeps)
+        if watched:
+            self._traps.observe(page.url, outline.likeness, visits)
+        return outline
 
     def _register(self, urls: list[str], source: Page) -> None:
         """Take in the links of a page: those of our share, and those to be sent to another robot."""
@@ -205,6 +220,9 @@ class Robot:
         self._has_promised |= self._manners.has_promised(record, visit)
         return ready_at
 
+    def _least_s(self, server: str, record: ServerRecord) -> float:
+        return self._manners.usual_s(server, record, self._crawl_delay_s(server))
+
     def _usual_s(self, server: str) -> float:
         return self._manners.usual_s(server, self.frontier.server(server), self._crawl_delay_s(server))
 
@@ -233,8 +251,7 @@ class Robot:
             collection.frontier / "addresses", settings.politeness.per_address, alone=share.count == 1
         )
         self._visitor = Visitor(settings.fetch, user_agent=agent, clock=clock, limits=limits)
-        self._turns = Turns()
-        self._callers = Callers(self.call_on, self._next_server, settings.fetch.sockets)
+        self._callers = Callers(self.call_on, self._next_server, settings.fetch.sockets, clock.real_s)
         self.frontier = Frontier(collection.frontier / share.folder)
         self._traps = Traps(self.frontier.trap_state)
         self._started_at = clock.now()
@@ -243,6 +260,16 @@ class Robot:
             self.frontier, self._manners.of, agent=settings.identity.name, clock=clock
         )
         self.exchange = Exchange(collection.frontier / "exchange", share, self.frontier)
+        planner = Planner(
+            self.frontier,
+            settings.refresh,
+            clock,
+            sockets=settings.fetch.sockets,
+            minimum_s=self._least_s,
+            share=share.count,
+        )
+        self._keeper = Keeper(self.frontier, settings.refresh, planner, clock)
+        self._turns = Turns(planner.rank if settings.refresh.enabled else None)
         self._replay(collection)
         limit = settings.archive.warc_limit_bytes
         self._archive = WarcWriter(
@@ -267,11 +294,13 @@ class Robot:
         position = self._archive.flush()
         self._read_mail()
         self._settle()
+        due = self._keeper.bring_due()
         for server, state in self._traps.unsaved(all_states=last):
             self.frontier.keep_trap_state(server, state)
         self.frontier.commit((position.name, position.offset) if position.name else None)
         self.exchange.after_commit()
-        self._enter(self.frontier.wake())
+        self._enter([*self.frontier.wake(), *due])
+        self._keeper.plan_if_due()
         self._committed_at = self._clock.now()
         self._uncommitted = 0
         self._has_promised = False
@@ -293,7 +322,8 @@ class Robot:
                 response = response_of(record)
                 outcome = outcome_of(response.status, response.headers)
                 visit = Visit(page, record.time, outcome, response=response)
-                self._close(visit, follow=self._wants(visit).follow)
+                before = self._keeper.before(page)
+                self._close(visit, before, capture_in(record).digest, follow=self._wants(visit).follow)
                 self.frontier.settle(self._boundary.quota, self._traps.admit)
         self._read_mail()
         self.frontier.settle(self._boundary.quota, self._traps.admit)
@@ -303,6 +333,7 @@ class Robot:
     async def collect(self, seeds: list[str]) -> None:
         """Collect until nothing is left to visit, the page limit is reached, or `stop` is called."""
         try:
+            self._keeper.adopt()
             ours = [url for url in seeds if self._share.owner(server_of(url)) == self._share.number]
             self.frontier.add(self._boundary.within(ours, 0), 0)
             self._commit()
@@ -325,9 +356,9 @@ class Robot:
 
     @property
     def is_idle(self) -> bool:
-        """Nothing under way and nothing to do, unless mail arrives."""
+        """Nothing under way and nothing to do, unless mail arrives or pages fall due."""
         busy = len(self._callers) or len(self._turns) or self.frontier.has_found
-        return not busy and self.exchange.is_empty
+        return not busy and self.exchange.is_empty and not self._keeper.enabled
 
     def report(self) -> Report:
         """This robot in numbers."""

@@ -1,0 +1,239 @@
+"""Which known pages are visited again, and what did their visits teach?
+
+In:    every visit that ended, with what was known of the page before; the calendar.
+Out:   pages that are due, waiting in the frontier's queues; of every page visited the next date.
+Never: fetches; learns from a failure; forgets a date: it is written in one batch with the page's record.
+Paper: S0-01 to S0-03 (refresh before discovery), S0-07 (what cannot be kept is revised), S4-05 (main text).
+
+A page that is due simply waits in its server's queue again, before those never visited. So politeness,
+robots.txt, crashes and sleeping servers are dealt with once, for both kinds of page.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from msgspec import structs
+from numpy.typing import NDArray
+
+from joro.clock import Clock
+from joro.config import Refresh
+from joro.model import Known, Outcome, Page, Visit
+from joro.robot.planner import Planner
+from joro.robot.policy import Policy
+from joro.schedule import change
+from joro.schedule.plan import Timing
+from joro.store.calendar import Entries, entries
+from joro.store.frontier import Frontier
+from joro.store.records import PageRecord, ServerRecord, Upkeep
+from joro.store.upkeep import counting
+from joro.url import fingerprint, server_of
+
+#: Pages taken from the calendar at a time.
+BATCH = 2_000
+#: Every so many visits a page is asked for without condition: some validators never change.
+UNCONDITIONAL_EVERY = 8
+#: Outcomes after which a page is visited again.
+KEPT = frozenset({Outcome.OK, Outcome.NOT_MODIFIED, Outcome.REDIRECT})
+
+_KEPT_WORDS = frozenset(outcome.value for outcome in KEPT)
+#: Pages that get a date between two commits.
+ADOPTED_AT_ONCE = 10_000
+ADOPTED = "adopted"
+
+#: What the calendar keeps with a date, so that it can be worked out anew without the page's record.
+STATE = np.dtype([("history", change.HISTORY), ("weight", "<f4"), ("visited_at", "<f8")])
+
+
+class Keeper:
+    """The pages of one robot that are visited again."""
+
+    def __init__(self, frontier: Frontier, settings: Refresh, planner: Planner, clock: Clock) -> None:
+        self._frontier = frontier
+        self._settings = settings
+        self.enabled = settings.enabled
+        self._planner = planner
+        self._clock = clock
+        self.revisits = 0  # of this run
+
+    @property
+    def policy(self) -> Policy:
+        """How often pages are visited, at the present price."""
+        return self._planner.policy
+
+    def adopt(self) -> None:
+        """Give dates to pages collected before there was refreshing, spread evenly over the first interval."""
+        frontier = self._frontier
+        if not self.enabled or frontier.kept(ADOPTED):
+            return
+        for number, record in enumerate(frontier.all_visited()):
+            if record.upkeep is None and record.outcome in _KEPT_WORDS:
+                mark, server = fingerprint(record.url), server_of(record.url)
+                care = Upkeep(seen_at=record.time, interval_s=self._settings.first_interval_s)
+                care.due = self._clock.now() + care.interval_s * (mark / 2**64)
+                frontier.keep_page(structs.replace(record, upkeep=care))
+                self._planner.enters(frontier.server(server), care)
+                self._date(Page(record.url, server=server), care)
+            if number % ADOPTED_AT_ONCE == ADOPTED_AT_ONCE - 1:
+                frontier.commit(None)
+        frontier.keep(ADOPTED, b"yes")
+        frontier.commit(None)
+
+    def bring_due(self) -> list[str]:
+        """Let pages wait that are due; their servers."""
+        if not self.enabled:
+            return []
+        now, calendar = self._clock.now(), self._frontier.calendar
+        popped = calendar.pop(now, BATCH)
+        if not len(popped):
+            return []
+        dates = self._dates(popped)
+        is_due = dates <= now
+        calendar.put_off(popped[~is_due], dates[~is_due])
+        due = popped[is_due]
+        records = self._frontier.records(due["mark"])
+        calendar.drop(due)
+        return [
+            server_of(record.url)
+            for record, counts in zip(records, counting(due, records).tolist(), strict=True)
+            if counts and record is not None and self._frontier.wait_again(record, first=True)
+        ]
+
+    def _dates(self, popped: Entries) -> NDArray[np.float64]:
+        """When pages should be visited by what they cost and are worth now; a signal's date stands."""
+        state = popped["state"].view(STATE)
+        wished = self.policy.intervals_s(state["history"], state["weight"])
+        interval = self._planner.page_intervals_s(popped["server"], wished, state["weight"])
+        return np.where(state["visited_at"] > 0.0, state["visited_at"] + interval, popped["due"])
+
+    def before(self, page: Page) -> PageRecord | None:
+        """What is known of a page from an earlier visit."""
+        if page.hops or not self.enabled:  # pages visited again wait as if they were seeds
+            return None
+        return self._frontier.visited(fingerprint(page.url))
+
+    def first_seen(self, page: Page, before: PageRecord | None) -> Page:
+        """The page as it was found, as many links from a seed as it was then."""
+        return page if before is None else replace(page, hops=before.hops, cgi_hops=before.cgi_hops)
+
+    def plan_if_due(self) -> None:
+        """Plan anew when it is time."""
+        if self.enabled and self._planner.is_due:
+            self._planner.round()
+
+    def known(self, before: PageRecord | None) -> Known | None:
+        """The last capture that has the bytes of a page."""
+        care = before.upkeep if before is not None else None
+        return Known(care.captured_at, care.body) if care is not None and care.body else None
+
+    def validators(self, before: PageRecord | None) -> dict[str, str]:
+        """What makes a request conditional."""
+        care = before.upkeep if before is not None else None
+        if care is None or care.version % UNCONDITIONAL_EVERY == 0:
+            return {}
+        return {"etag": care.etag, "last-modified": care.modified}
+
+    def learn(self, visit: Visit, before: PageRecord | None, digest: str, main: int) -> Upkeep | None:
+        """What is kept of a page from now on; None when it is not visited again.
+
+        `digest` is that of the payload, "" where none came; `main` that of its main text.
+        """
+        care = before.upkeep if before is not None else None
+        self.revisits += care is not None
+        server = self._frontier.server(visit.page.server)
+        timing = Timing(server.download_s, server.longest_download_s)
+        if visit.response is not None:
+            server.download_s, server.longest_download_s = timing.after(visit.elapsed_s)
+        if care is not None:
+            self._missed(server, care, visit)
+            self._planner.leaves(server, care)
+        after = self._after(visit, care, digest, main)
+        if after is not None:
+            self._planner.enters(server, after)
+            self._date(visit.page, after)
+        return after
+
+    def _missed(self, server: ServerRecord, care: Upkeep, visit: Visit) -> None:
+        """S0 counts periods without a visit: a page visited two intervals late missed two."""
+        late_s = visit.time - care.due
+        if 0.0 < care.interval_s < math.inf and late_s > care.interval_s:
+            server.missed += int(late_s / care.interval_s)
+
+    def _after(self, visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep | None:
+        after: Upkeep | None
+        if visit.outcome in KEPT:
+            after = self._seen(visit, care, digest, main)
+        elif care is None:
+            return None
+        elif visit.outcome is Outcome.GONE:
+            after = self._gone(care)
+        else:  # a failure teaches nothing
+            after = _copied(care)
+        if after is not None:
+            after.version = care.version + 1 if care is not None else 1
+            after.due = visit.time + self._interval_s(visit.page.server, after)
+        return after
+
+    def _seen(self, visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep:
+        response = visit.response
+        assert response is not None
+        after = _copied(care) if care is not None else Upkeep()
+        if visit.outcome is not Outcome.NOT_MODIFIED:
+            after.etag = response.headers.get("etag", "")
+            after.modified = response.headers.get("last-modified", "")
+        if care is not None:
+            changed = is_changed(visit, care, digest, main)
+            after.history = self.policy.learned(care.history, visit.time - care.seen_at, changed)
+        if digest and (care is None or digest != care.body):
+            after.body, after.captured_at = digest, visit.time
+        if visit.outcome is not Outcome.NOT_MODIFIED:
+            after.text = main
+        after.seen_at, after.absences = visit.time, 0
+        after.interval_s = self._wished_s(after, is_first=care is None)
+        return after
+
+    def _gone(self, care: Upkeep) -> Upkeep | None:
+        """Looked for again at growing intervals, and then given up."""
+        after = _copied(care)
+        after.absences += 1
+        if after.absences >= self._settings.gone_visits:
+            return None
+        after.interval_s = min(2.0 * care.interval_s, self._settings.most_interval_s)
+        return after
+
+    def _wished_s(self, care: Upkeep, *, is_first: bool) -> float:
+        if is_first:
+            return self._settings.first_interval_s
+        wished = self.policy.intervals_s(change.unpack([care.history]), np.array([care.weight], np.float32))
+        return float(wished[0])
+
+    def _interval_s(self, server: str, care: Upkeep) -> float:
+        marks = np.array([fingerprint(server)], np.uint64)
+        return float(self._planner.page_intervals_s(marks, [care.interval_s], [care.weight])[0])
+
+    def _date(self, page: Page, care: Upkeep) -> None:
+        state = np.zeros(1, STATE)
+        state["history"], state["weight"] = change.unpack([care.history]), care.weight
+        # At its second visit and while it is gone a page has a date that no price moves.
+        state["visited_at"] = care.seen_at if care.history and not care.absences else 0.0
+        mark, server = fingerprint(page.url), fingerprint(page.server)
+        self._frontier.calendar.push(entries(care.due, mark, care.version, server, state.tobytes()))
+
+    def urge(self, url: str) -> bool:
+        """Let a visited page wait now, whatever its date: a signal says that it has changed."""
+        record = self._frontier.visited(fingerprint(url))
+        return record is not None and self._frontier.wait_again(record, first=True)
+
+
+def is_changed(visit: Visit, care: Upkeep, digest: str, main: int) -> bool:
+    """Has the page something else to say than before? Only its main text counts, where it has one."""
+    if visit.outcome is Outcome.NOT_MODIFIED or digest == care.body:
+        return False
+    return main != care.text if main and care.text else True
+
+
+def _copied(care: Upkeep) -> Upkeep:
+    """Records read stay as they are, until the one after is written."""
+    return structs.replace(care)

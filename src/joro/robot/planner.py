@@ -1,0 +1,167 @@
+"""Can the robot keep all pages as fresh as they wish, and what gives way if not?
+
+In:    the servers' records: what their pages wish, how long downloads take, what was missed.
+Out:   the plan that holds until the next round, the price of a visit, and a report of both for people.
+Never: sees a page; changes an interval without saying so.
+Paper: S0-04 to S0-07, S0-01: refresh first, the surplus sockets to discovery.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joro.clock import Clock
+from joro.config import Refresh
+from joro.robot.policy import Policy
+from joro.schedule.feasible import Rule
+from joro.schedule.plan import Plan, Round, Timing, unwish, wish
+from joro.schedule.sockets import Order, priority
+from joro.store.frontier import Frontier
+from joro.store.records import ServerRecord, Upkeep
+from joro.url import fingerprint
+
+log = logging.getLogger(__name__)
+
+#: Where the last report is remembered, for `joro stats` and the portal.
+REPORT = "plan"
+
+
+class PlanReport(msgspec.Struct):
+    """One planning round, for people."""
+
+    time: float
+    servers: int
+    sockets: int
+    bound: int  # C, before anything was revised
+    bound_after: int
+    infeasible_servers: int
+    infeasible_after: int
+    missed: int  # visits since the round before
+    rule: str
+    strength: float  # 1: nothing was revised
+    visits_per_day: float  # wished
+    visits_per_day_after: float  # kept
+    for_refresh: int  # sockets
+    for_discovery: int
+    price: float
+
+    @property
+    def is_revised(self) -> bool:
+        """Did intervals have to give way?"""
+        return self.visits_per_day_after < self.visits_per_day * (1 - 1e-9)
+
+    def __str__(self) -> str:
+        """One line."""
+        kept = "kept as wished"
+        if self.is_revised:
+            kept = f"cut to {self.visits_per_day_after:,.0f} ({self.rule} {self.strength:.3g})"
+        return (
+            f"plan: {self.visits_per_day:,.0f} visits a day to {self.servers:,} servers, {kept};"
+            f" they need {self.bound} of {self.sockets} sockets, {self.for_discovery} are left for discovery;"
+            f" {self.missed} visits missed, {self.infeasible_servers} servers cannot keep pace"
+        )
+
+
+class Planner:
+    """Plans one robot's refreshing, round after round."""
+
+    def __init__(
+        self,
+        frontier: Frontier,
+        settings: Refresh,
+        clock: Clock,
+        *,
+        sockets: int,
+        minimum_s: Callable[[str, ServerRecord], float],
+        share: int = 1,
+    ) -> None:
+        self._frontier = frontier
+        self._settings = settings
+        self._clock = clock
+        self._sockets = sockets
+        self._minimum_s = minimum_s
+        self._share = share  # robots that share the budget
+        self._order = Order[settings.order.upper()]
+        self._planned_at = clock.now()
+        self._access_s: dict[str, float] = {}  # of servers asked about since the last round
+        self.policy = Policy(settings)
+        self.plan: Plan | None = None
+        self.report: PlanReport | None = None
+
+    def enters(self, server: ServerRecord, care: Upkeep) -> None:
+        """A page wishes visits from now on."""
+        wish(server.wishes, care.interval_s, care.weight)
+        self.policy.enters(care.history, care.weight)
+
+    def leaves(self, server: ServerRecord, care: Upkeep) -> None:
+        """A page no longer wishes what it wished."""
+        unwish(server.wishes, care.interval_s, care.weight)
+        self.policy.leaves(care.history, care.weight)
+
+    def page_intervals_s(
+        self, servers: NDArray[np.uint64], wished_s: ArrayLike, weights: ArrayLike
+    ) -> NDArray[np.float64]:
+        """The intervals that can be kept."""
+        if self.plan is None:
+            return np.asarray(wished_s, np.float64)
+        return np.asarray(self.plan.page_intervals_s(servers.tolist(), wished_s, weights), np.float64)
+
+    def rank(self, server: str, ready_at: float) -> float:
+        """The key of a waiting server: the smallest gets the next socket; infinite without refreshing."""
+        record = self._frontier.server(server)
+        if not record.wishes:
+            return math.inf
+        return priority(self._order, ready_at, self._access_interval_s(server, record), record.download_s)
+
+    def _access_interval_s(self, server: str, record: ServerRecord) -> float:
+        if self.plan is None:
+            return max(self._minimum_s(server, record), 1.0)
+        interval = self._access_s.get(server)
+        if interval is None:
+            minimum = self._minimum_s(server, record)
+            interval = self.plan.access_interval_s(fingerprint(server), record.wishes, minimum)
+            self._access_s[server] = interval
+        return interval
+
+    @property
+    def is_due(self) -> bool:
+        """Is it time for a round?"""
+        return self._clock.now() - self._planned_at >= self._settings.plan_every_s
+
+    def round(self) -> PlanReport:
+        """Plan anew, over all servers as of the last commit."""
+        planning = Round(Rule(self._settings.when_infeasible))
+        for server, record in self._frontier.all_servers():
+            if record.missed:
+                self._frontier.server(server).missed = 0
+            timing = Timing(record.download_s, record.longest_download_s)
+            minimum = self._minimum_s(server, record)
+            planning.add(fingerprint(server), record.wishes, timing, minimum, record.missed)
+        self.plan = planning.plan(self._sockets, margin=self._settings.socket_margin)
+        self._access_s.clear()
+        self.policy.set_budget(self._budget_per_s(self.plan))
+        self._planned_at = self._clock.now()
+        self.report = _report(self.plan, self._planned_at, self._sockets, self.policy.price)
+        self._frontier.keep(REPORT, msgspec.json.encode(self.report))
+        (log.warning if self.report.is_revised or self.report.missed else log.info)("%s", self.report)
+        return self.report
+
+    def _budget_per_s(self, plan: Plan) -> float:
+        wanted = self._settings.visits_per_day / 86_400.0 / self._share
+        return min(wanted, plan.affordable_per_s) if wanted else plan.affordable_per_s
+
+
+def _report(plan: Plan, time: float, sockets: int, price: float) -> PlanReport:
+    before, after = plan.revision.before, plan.revision.after
+    return PlanReport(
+        time, before.servers, sockets, before.bound, after.bound, before.infeasible_servers,
+        after.infeasible_servers, before.missed, plan.revision.rule.value, plan.revision.strength,
+        before.visits_per_day, after.visits_per_day, plan.pools.refresh + plan.pools.infeasible,
+        plan.pools.discovery, price,
+    )  # fmt: skip
