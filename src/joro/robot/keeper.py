@@ -64,7 +64,7 @@ class Keeper:
         return self._planner.policy
 
     def adopt(self) -> None:
-        """Give dates to pages collected before there was refreshing, spread evenly over the first interval."""
+        """Give dates to pages collected before there was refreshing, spread over the first interval."""
         frontier = self._frontier
         if not self.enabled or frontier.kept(ADOPTED):
             return
