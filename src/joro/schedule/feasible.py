@@ -136,7 +136,7 @@ class Revision:
     rule: Rule
     strength: float  # for all servers
     server_strength: Floats  # of each server: the stronger of that and its own
-    servers_revised: int  # that needed one of their own
+    servers_revised: int  # that need a stronger one of their own
     before: Standing
     after: Standing
 
@@ -202,7 +202,7 @@ def revise(
     chosen = np.maximum(own, strength)
     before = survey(loads_per_s(neutral), capacity, sockets, missed=missed)
     after = survey(loads_per_s(chosen), capacity, sockets)
-    return Revision(rule, strength, chosen, int((own > neutral).sum()), before, after)
+    return Revision(rule, strength, chosen, int((own > strength).sum()), before, after)
 
 
 def _intervals_s(loads_per_s: Floats) -> Floats:
