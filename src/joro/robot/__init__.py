@@ -1,4 +1,4 @@
-"""The robot: collects, and keeps fresh what it collected. Read `robot.py` first, then `keeper.py`."""
+"""How are pages collected, and kept fresh? Read `robot.py` first, then `keeper.py`."""
 
 from joro.robot.robot import COMMIT_EVERY_VISITS, Robot
 
