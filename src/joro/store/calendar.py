@@ -140,6 +140,11 @@ class Calendar:
         self._earliest = math.inf
 
 
+def server_in(value: bytes) -> int:
+    """The fingerprint of the server, in the value of an entry."""
+    return int.from_bytes(value[:8], "big")
+
+
 def _up_to(until: float) -> ReadOptions:
     """Read entries that are due at `until` or before."""
     options = ReadOptions()

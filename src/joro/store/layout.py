@@ -1,7 +1,7 @@
 """Over how many processes is the frontier spread, and how does it become another number?
 
 In:    the frontier's directory, with one folder per share: `0-of-2`, `1-of-2`.
-Out:   the same pages, records and rules in as many shares as are wanted now.
+Out:   the same pages, records, rules and dates in as many shares as are wanted now.
 Never: changes the old shares: the new ones are complete before the file `layout` names them, so a crash
        leaves the one or the other.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,12 +18,15 @@ import msgspec
 import numpy as np
 from rocksdict import WriteBatch
 
+from joro.store.calendar import server_in
 from joro.store.frontier import Frontier
 from joro.store.records import Counts, PageRecord, ServerRecord
-from joro.url import server_of
+from joro.url import fingerprint, server_of
 
 #: Keys copied before they are written.
 _BATCH = 50_000
+#: Remembered by name, and true of every share when it is of all.
+_OF_ALL = ("adopted",)
 _ADDED = ("found", "visited", "over_quota", "trapped", "bytes")
 
 
@@ -55,8 +59,11 @@ def reshare(directory: Path, count: int, owner: Callable[[str], int]) -> None:
     for folder in shares(directory, count):
         shutil.rmtree(folder, ignore_errors=True)
     new = [Frontier(folder) for folder in shares(directory, count)]
-    for frontier, keys in zip(new, _sorted_out(old, new, owner), strict=True):
-        frontier.merge_marks(np.array(sorted(keys), np.uint64))
+    marks, homes = _sorted_out(old, new, owner)
+    for frontier, known in zip(new, marks, strict=True):
+        frontier.merge_marks(np.array(sorted(known), np.uint64))
+    _move_dates(old, new, homes)
+    _agree(old, new)
     new[0].counts = total_counts(old)
     for number, frontier in enumerate(new):
         frontier.commit(old[number].position if number < len(old) else None)
@@ -70,23 +77,87 @@ def reshare(directory: Path, count: int, owner: Callable[[str], int]) -> None:
     set_share_count(directory, count)
 
 
-def _sorted_out(old: list[Frontier], new: list[Frontier], owner: Callable[[str], int]) -> list[list[int]]:
-    """Copy every key to the share it belongs to; the fingerprints each share knows."""
+class _Movers:
+    """Writes keys to the shares they go to, many at a time."""
+
+    def __init__(self, frontiers: list[Frontier]) -> None:
+        self._frontiers = frontiers
+        self._batches = [WriteBatch(raw_mode=True) for _ in frontiers]
+
+    def put(self, home: int, key: bytes, value: bytes) -> None:
+        self._batches[home].put(key, value)
+        if len(self._batches[home]) >= _BATCH:
+            self._write(home)
+
+    def close(self) -> None:
+        for home in range(len(self._batches)):
+            self._write(home)
+
+    def _write(self, home: int) -> None:
+        self._frontiers[home].write(self._batches[home])
+        self._batches[home] = WriteBatch(raw_mode=True)
+
+
+class _Homes:
+    """Which share a server goes to, by its fingerprint: ten bytes a server."""
+
+    def __init__(self) -> None:
+        self._servers, self._homes = array("Q"), array("H")
+
+    def add(self, server: str, home: int) -> None:
+        self._servers.append(fingerprint(server))
+        self._homes.append(home)
+
+    def close(self) -> Callable[[int], int | None]:
+        """All are known: a server's share, None for one nobody knows."""
+        servers, homes = np.array(self._servers, np.uint64), np.array(self._homes, np.uint16)
+        order = np.argsort(servers)
+        servers, homes = servers[order], homes[order]
+
+        def home_of(server: int) -> int | None:
+            place = int(np.searchsorted(servers, np.uint64(server)))
+            return int(homes[place]) if place < len(servers) and servers[place] == server else None
+
+        return home_of
+
+
+def _sorted_out(
+    old: list[Frontier], new: list[Frontier], owner: Callable[[str], int]
+) -> tuple[list[list[int]], _Homes]:
+    """Copy every key to its share; the fingerprints each share knows, and where servers went."""
     marks: list[list[int]] = [[] for _ in new]
-    batches = [WriteBatch(raw_mode=True) for _ in new]
+    movers, homes = _Movers(new), _Homes()
     for key, value in _keys(old):
         if key[:1] == b"s" and not msgspec.msgpack.decode(value, type=ServerRecord).found:
             continue  # only visited on another server's behalf; its own share knows it better
-        home = owner(_server(key, value))
-        batches[home].put(key, value)
+        server = _server(key, value)
+        home = owner(server)
+        movers.put(home, key, value)
         if key[:1] in (b"q", b"p"):
             marks[home].append(int.from_bytes(key[-8:], "big"))
-        if len(batches[home]) >= _BATCH:
-            new[home].write(batches[home])
-            batches[home] = WriteBatch(raw_mode=True)
-    for frontier, batch in zip(new, batches, strict=True):
-        frontier.write(batch)
-    return marks
+        elif key[:1] == b"s":
+            homes.add(server, home)
+    movers.close()
+    return marks, homes
+
+
+def _move_dates(old: list[Frontier], new: list[Frontier], homes: _Homes) -> None:
+    """A date names its server by fingerprint only; it goes where the server went."""
+    movers, home_of = _Movers(new), homes.close()
+    for frontier in old:
+        for key, value in frontier.scan(b"c"):
+            home = home_of(server_in(value))
+            if home is not None:
+                movers.put(home, key, value)
+    movers.close()
+
+
+def _agree(old: list[Frontier], new: list[Frontier]) -> None:
+    for name in _OF_ALL:
+        values = [frontier.kept(name).get(name) for frontier in old]
+        if values and all(value is not None for value in values):
+            for frontier in new:
+                frontier.keep(name, values[0])
 
 
 def _keys(frontiers: list[Frontier]) -> Iterator[tuple[bytes, bytes]]:

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from joro.model import Outcome, Visit
+from joro.store.calendar import entries
+from joro.store.frontier import Frontier
+from joro.store.layout import reshare, set_share_count, shares
+from joro.store.records import Upkeep
+from joro.url import fingerprint, server_of
+
+SERVERS = [f"http://{number}.example" for number in range(7)]
+MANY = 10**9
+
+
+def owner_of_two(server: str) -> int:
+    return int(server[7]) % 2
+
+
+def collected(directory: Path) -> Path:
+    """Five pages of each of seven servers were visited, and have dates."""
+    set_share_count(directory, 1)
+    frontier = Frontier(directory / "0-of-1")
+    frontier.add([f"{server}/{number}" for server in SERVERS for number in range(5)], 0)
+    for server in frontier.settle(lambda _: MANY):
+        while (page := frontier.take(server)) is not None:
+            number = int(page.url[-1])
+            care = Upkeep(version=number + 1, due=100.0 * number)
+            frontier.done(Visit(page, 7.0, Outcome.OK), None, care)
+            date = entries(care.due, fingerprint(page.url), care.version, fingerprint(server), b"state")
+            frontier.calendar.push(date)
+    frontier.keep("adopted", b"yes")
+    frontier.commit(None)
+    frontier.close()
+    return directory
+
+
+def dates(directory: Path, count: int) -> list[set[tuple[bytes, bytes]]]:
+    """The entries of each share, as they lie on disk."""
+    found = []
+    for folder in shares(directory, count):
+        frontier = Frontier(folder, read_only=True)
+        found.append(set(frontier.scan(b"c")))
+        frontier.abandon()
+    return found
+
+
+def test_every_date_goes_along_to_another_number_of_shares_and_back(tmp_path: Path) -> None:
+    (before,) = dates(collected(tmp_path), 1)
+    reshare(tmp_path, 2, owner_of_two)
+    even, odd = dates(tmp_path, 2)
+    reshare(tmp_path, 1, lambda _: 0)
+    assert dates(tmp_path, 1) == [before]
+    assert (len(even), len(odd), even | odd) == (20, 15, before)
+
+
+def test_a_date_is_where_its_page_is(tmp_path: Path) -> None:
+    reshare(collected(tmp_path), 2, owner_of_two)
+    for number, folder in enumerate(shares(tmp_path, 2)):
+        frontier = Frontier(folder)
+        due = frontier.calendar.pop(1_000.0, 100)
+        pages = [record for record in frontier.records(due["mark"]) if record is not None]
+        frontier.close()
+        assert len(pages) == len(due)
+        assert {owner_of_two(server_of(page.url)) for page in pages} == {number}
+
+
+def test_what_is_true_of_all_shares_stays_so(tmp_path: Path) -> None:
+    reshare(collected(tmp_path), 2, owner_of_two)
+    for folder in shares(tmp_path, 2):
+        frontier = Frontier(folder, read_only=True)
+        assert frontier.kept("adopted") == {"adopted": b"yes"}
+        frontier.abandon()
