@@ -243,3 +243,15 @@ def test_fingerprints_survive_a_merge_and_a_kill(tmp_path: Path, monkeypatch: py
     again = Frontier(tmp_path)
     assert add(again, urls(200)) == []
     assert again.counts.found == 200
+
+
+def test_a_page_asked_for_twice_before_a_commit_waits_once(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    add(frontier, urls(1))
+    page = frontier.take(SERVER)
+    assert page is not None
+    frontier.done(visited(page))
+    frontier.commit(None)
+    (record,) = frontier.all_visited()
+    assert [frontier.wait_again(record, first=True), frontier.wait_again(record)] == [True, False]
+    assert (take_all(frontier), frontier.waiting) == ([page.url], 1)

@@ -93,6 +93,7 @@ class Frontier:
         self._recent: set[str] = set()
         self._found: list[_Found] = []
         self._put_to_sleep: set[str] = set()  # since the last commit
+        self._waits_again: set[int] = set()  # likewise
         self._sleepers_from: bytes | None = b"w"  # where to look for sleepers; None: nobody sleeps
         packed = self._db.get(b"mcounts")
         self.counts = msgspec.msgpack.decode(packed, type=Counts) if packed else Counts()
@@ -339,14 +340,18 @@ class Frontier:
         """
         server, mark = server_of(record.url), fingerprint(record.url)
         key = queue_key(server, 0 if first else record.hops, mark)
-        if any(self._db.get(queue_key(server, hops, mark)) is not None for hops in {0, record.hops}):
+        if mark in self._waits_again or self._is_queued(server, mark, record.hops):
             return False
+        self._waits_again.add(mark)
         accounts.count(self.server(server), Outcome(record.outcome), -1)
         self.counts.visited -= 1
         # Below zero it can get in one share, never in all together: `layout` gives the first one all counts.
         self.counts.outcomes[record.outcome] = self.counts.outcomes.get(record.outcome, 0) - 1
         self._wait(server, key, queue_value(record.found_on, record.cgi_hops, record.url))
         return True
+
+    def _is_queued(self, server: str, mark: int, hops: int) -> bool:
+        return any(self._db.get(queue_key(server, each, mark)) is not None for each in {0, hops})
 
     def robots(self, server: str) -> RobotsRecord | None:
         """The server's robots.txt as last read."""
@@ -396,6 +401,7 @@ class Frontier:
             self._tidy(server)
         self._finished.clear()
         self._changed.clear()
+        self._waits_again.clear()
         if self._put_to_sleep:
             self._put_to_sleep.clear()
             self._sleepers_from = b"w"
