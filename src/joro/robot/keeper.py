@@ -11,7 +11,6 @@ robots.txt, crashes and sleeping servers are dealt with once, for both kinds of 
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -27,7 +26,7 @@ from joro.schedule import change
 from joro.schedule.plan import Timing
 from joro.store.calendar import Entries, entries
 from joro.store.frontier import Frontier
-from joro.store.records import PageRecord, ServerRecord, Upkeep
+from joro.store.records import PageRecord, Upkeep
 from joro.store.upkeep import counting
 from joro.url import fingerprint, server_of
 
@@ -35,6 +34,9 @@ from joro.url import fingerprint, server_of
 BATCH = 2_000
 #: Every so many visits a page is asked for without condition: some validators never change.
 UNCONDITIONAL_EVERY = 8
+#: A server's validators are trusted after so many answers in which they told the truth, and after one lie
+#: only when so many more have come.
+TRUSTED_AFTER, FORGIVEN_AFTER = 5, 100
 #: Outcomes after which a page is visited again.
 KEPT = frozenset({Outcome.OK, Outcome.NOT_MODIFIED, Outcome.REDIRECT})
 
@@ -54,9 +56,10 @@ class Keeper:
         self._frontier = frontier
         self._settings = settings
         self.enabled = settings.enabled
+        # A crawl that keeps nothing fresh still learns, where there are dates already: none is forgotten.
+        self.learns = settings.enabled or bool(frontier.kept(ADOPTED))
         self._planner = planner
         self._clock = clock
-        self.revisits = 0  # of this run
 
     @property
     def policy(self) -> Policy:
@@ -110,9 +113,7 @@ class Keeper:
 
     def before(self, page: Page) -> PageRecord | None:
         """What is known of a page from an earlier visit."""
-        if page.hops or not self.enabled:  # pages visited again wait as if they were seeds
-            return None
-        return self._frontier.visited(fingerprint(page.url))
+        return self._frontier.visited(fingerprint(page.url)) if self.learns else None
 
     def first_seen(self, page: Page, before: PageRecord | None) -> Page:
         """The page as it was found, as many links from a seed as it was then."""
@@ -131,7 +132,9 @@ class Keeper:
     def validators(self, before: PageRecord | None) -> dict[str, str]:
         """What makes a request conditional."""
         care = before.upkeep if before is not None else None
-        if care is None or care.version % UNCONDITIONAL_EVERY == 0:
+        if before is None or care is None or care.version % UNCONDITIONAL_EVERY == 0:
+            return {}
+        if self._frontier.server(server_of(before.url)).validated < TRUSTED_AFTER:
             return {}
         return {"etag": care.etag, "last-modified": care.modified}
 
@@ -141,13 +144,13 @@ class Keeper:
         `digest` is that of the payload, "" where none came; `main` that of its main text.
         """
         care = before.upkeep if before is not None else None
-        self.revisits += care is not None
         server = self._frontier.server(visit.page.server)
-        timing = Timing(server.download_s, server.longest_download_s)
-        if visit.response is not None:
+        if visit.response is not None and visit.elapsed_s > 0.0:
+            timing = Timing(server.download_s, server.longest_download_s)
             server.download_s, server.longest_download_s = timing.after(visit.elapsed_s)
         if care is not None:
-            self._missed(server, care, visit)
+            server.missed += self._missed(care, visit)
+            server.validated = validated(server.validated, visit, care, digest)
             self._planner.leaves(server, care)
         after = self._after(visit, care, digest, main)
         if after is not None:
@@ -155,17 +158,25 @@ class Keeper:
             self._date(visit.page, after)
         return after
 
-    def _missed(self, server: ServerRecord, care: Upkeep, visit: Visit) -> None:
-        """S0 counts periods without a visit: a page visited two intervals late missed two."""
-        late_s = visit.time - care.due
-        if 0.0 < care.interval_s < math.inf and late_s > care.interval_s:
-            server.missed += int(late_s / care.interval_s)
+    def _missed(self, care: Upkeep, visit: Visit) -> int:
+        """S0 counts periods without a visit: a page visited two intervals late missed two.
+
+        The date that was written may have been put off since, because prices rose.
+        """
+        if not 0.0 < care.interval_s < visit.time - care.due:
+            return 0
+        due, interval_s = care.due, self._interval_s(visit.page.server, care.interval_s, care.weight)
+        if _is_priced(care):
+            wished_s = self._wished_s(care, is_first=False)
+            interval_s = self._interval_s(visit.page.server, wished_s, care.weight)
+            due = max(due, care.seen_at + interval_s)
+        return max(int((visit.time - due) / interval_s), 0)
 
     def _after(self, visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep | None:
         after: Upkeep | None
         if visit.outcome in KEPT:
             after = self._seen(visit, care, digest, main)
-        elif care is None:
+        elif care is None or visit.outcome is Outcome.TRAP:
             return None
         elif visit.outcome is Outcome.GONE:
             after = self._gone(care)
@@ -173,7 +184,7 @@ class Keeper:
             after = _copied(care)
         if after is not None:
             after.version = care.version + 1 if care is not None else 1
-            after.due = visit.time + self._interval_s(visit.page.server, after)
+            after.due = visit.time + self._interval_s(visit.page.server, after.interval_s, after.weight)
         return after
 
     def _seen(self, visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep:
@@ -183,13 +194,11 @@ class Keeper:
         if visit.outcome is not Outcome.NOT_MODIFIED:
             after.etag = response.headers.get("etag", "")
             after.modified = response.headers.get("last-modified", "")
-        if care is not None:
+            if care is None or digest != care.body:
+                after.body, after.captured_at, after.text = digest, visit.time, main
+        if care is not None and care.body:
             changed = is_changed(visit, care, digest, main)
             after.history = self.policy.learned(care.history, visit.time - care.seen_at, changed)
-        if digest and (care is None or digest != care.body):
-            after.body, after.captured_at = digest, visit.time
-        if visit.outcome is not Outcome.NOT_MODIFIED:
-            after.text = main
         after.seen_at, after.absences = visit.time, 0
         after.interval_s = self._wished_s(after, is_first=care is None)
         return after
@@ -209,15 +218,14 @@ class Keeper:
         wished = self.policy.intervals_s(change.unpack([care.history]), np.array([care.weight], np.float32))
         return float(wished[0])
 
-    def _interval_s(self, server: str, care: Upkeep) -> float:
+    def _interval_s(self, server: str, wished_s: float, weight: float) -> float:
         marks = np.array([fingerprint(server)], np.uint64)
-        return float(self._planner.page_intervals_s(marks, [care.interval_s], [care.weight])[0])
+        return float(self._planner.page_intervals_s(marks, [wished_s], [weight])[0])
 
     def _date(self, page: Page, care: Upkeep) -> None:
         state = np.zeros(1, STATE)
         state["history"], state["weight"] = change.unpack([care.history]), care.weight
-        # At its second visit and while it is gone a page has a date that no price moves.
-        state["visited_at"] = care.seen_at if care.history and not care.absences else 0.0
+        state["visited_at"] = care.seen_at if _is_priced(care) else 0.0
         mark, server = fingerprint(page.url), fingerprint(page.server)
         self._frontier.calendar.push(entries(care.due, mark, care.version, server, state.tobytes()))
 
@@ -232,6 +240,25 @@ def is_changed(visit: Visit, care: Upkeep, digest: str, main: int) -> bool:
     if visit.outcome is Outcome.NOT_MODIFIED or digest == care.body:
         return False
     return main != care.text if main and care.text else True
+
+
+def validated(count: int, visit: Visit, care: Upkeep, digest: str) -> int:
+    """How far a server's validators can be trusted after a visit; negative after a lie.
+
+    A page that changed while its validator stayed would be called unchanged for ever.
+    """
+    if visit.outcome is not Outcome.OK or visit.response is None or not care.body:
+        return count
+    name, before = ("etag", care.etag) if care.etag else ("last-modified", care.modified)
+    if not before:
+        return count
+    is_lie = digest != care.body and visit.response.headers.get(name, "") == before
+    return -FORGIVEN_AFTER if is_lie else min(count + 1, TRUSTED_AFTER)
+
+
+def _is_priced(care: Upkeep) -> bool:
+    """At its second visit, and while it is gone, a page has a date that no price moves."""
+    return bool(care.history) and not care.absences
 
 
 def _copied(care: Upkeep) -> Upkeep:

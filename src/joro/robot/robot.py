@@ -99,14 +99,17 @@ class Robot:
         rules = self._exclusions.rules(server)
         while rules is not None and (page := self._take(server)) is not None:
             if not rules.allows(page.url):
-                self.frontier.done(Visit(page, self._clock.now(), self._exclusions.refusal(server)))
+                self._leave_out(page, self._exclusions.refusal(server))
             elif self._traps.verdict(page.url) is not None:
-                self.frontier.done(Visit(page, self._clock.now(), Outcome.TRAP))
+                self._leave_out(page, Outcome.TRAP)
                 better = self._traps.admit([page.url])  # perhaps in another spelling
                 self.frontier.add(better, page.hops, cgi_hops=page.cgi_hops)
             else:
                 return page
         return None
+
+    def _leave_out(self, page: Page, refusal: Outcome) -> None:
+        self._close(Visit(page, self._clock.now(), refusal), self._keeper.before(page), "")
 
     def _take(self, server: str) -> Page | None:
         page = self.frontier.take(server)
@@ -132,6 +135,7 @@ class Robot:
             digest = self._archive.append(visit).digest
         self._close(visit, before, digest, follow=verdict.follow)
         self.visits += 1
+        self.revisits += before is not None
         self._uncommitted += 1
 
     def _wants(self, visit: Visit) -> Verdict:
@@ -151,14 +155,14 @@ class Robot:
             main = outline.main
             if follow:
                 self._register(outline.to_follow, self._keeper.first_seen(visit.page, before))
-        care = self._keeper.learn(visit, before, digest, main) if self._keeper.enabled else None
+        care = self._keeper.learn(visit, before, digest, main) if self._keeper.learns else None
         self.frontier.done(visit, before, care)
 
     def _outline(self, page: Page, response: Response, *, is_new: bool) -> Outline:
         """Read a page; one seen for the first time is looked at by the guard against traps, too."""
         visits = self.frontier.server(page.server).visited
         watched = is_new and self._traps.watches(page.url, visits)
-        name, keeps = self._settings.identity.name, self._keeper.enabled
+        name, keeps = self._settings.identity.name, self._keeper.learns
         outline = outline_of(page.url, response, name, likeness=watched, main=keeps)
         if watched:
             self._traps.observe(page.url, outline.likeness, visits)
@@ -238,6 +242,7 @@ class Robot:
         self._share = share
         self._page_limit = page_limit
         self.visits = 0  # of this run; the frontier counts those of the collection
+        self.revisits = 0  # those of them to pages visited before
         self._tries: dict[str, int] = {}
         self._committed_at = clock.now()
         self._uncommitted = 0
