@@ -1,14 +1,15 @@
 """What do we know about how fast a page changes?
 
-In:    the page's history so far, and what a visit found: changed or not after so many seconds, perhaps with the
-       date the server gives for the last change.
+In:    the page's history so far, and what a visit found: changed or not after so many seconds, perhaps with
+       the date the server gives for the last change.
 Out:   the history after the visit (36 bytes), the distribution of the page's change rate, one estimate of it.
 Never: learns from a failure. A timeout, a redirect or a page shut by robots.txt says nothing about change.
 Paper: S0-02, with irregular visits and few of them; S4-05: what counts as a change is the main text.
 
-A history holds the likelihood of 24 change rates, not their probability: the prior (`prior`) may be learned and
-change while the page waits, and is multiplied in when the page is asked about. Histories are a NumPy record array;
-the robot keeps one as bytes in the record of the page, the simulator has columns of a million. Both run this code.
+A history holds the likelihood of 24 change rates, not their probability: the prior (`prior`) may be learned
+and change while the page waits, and is multiplied in when the page is asked about. Histories are a NumPy
+record array; the robot keeps one as bytes in the record of the page, the simulator has columns of a million.
+Both run this code.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ RATES_PER_S = np.geomspace(1e-4, 100.0, BINS) / DAY_S
 LOG_RATES = np.log(RATES_PER_S)
 RATES32 = RATES_PER_S.astype(np.float32)
 
-#: How much of what is known about a page is forgotten each day. Real pages change in bursts and then rest; of the
-#: values tried on recorded histories (0, .001, .003, .01, .03) this one kept them freshest.
+#: How much of what is known about a page is forgotten each day. Real pages change in bursts and then rest;
+#: of the values tried on recorded histories (0, .001, .003, .01, .03) this one kept them freshest.
 DRIFT_PER_S = 0.003 / DAY_S
 
-#: Resolution of a stored log likelihood; 255 steps make e^-16, and what is less likely is as good as impossible.
+#: Resolution of a stored log likelihood; 255 steps make e^-16, and what is less likely is as good as
+#: impossible.
 STEP = 1 / 16
 
 HISTORY = np.dtype(
@@ -66,8 +68,8 @@ def pack(histories: Histories) -> list[bytes]:
 def seen(elapsed_s: ArrayLike, changed: ArrayLike, trust: ArrayLike = 1.0) -> Grid:
     """Log likelihood of every rate when a page was found changed or unchanged after `elapsed_s`.
 
-    `trust` below 1 is for an "unchanged" that is the server's word alone (304): changed pages, too, hear it from
-    a server whose validators lie.
+    `trust` below 1 is for an "unchanged" that is the server's word alone (304): changed pages, too, hear it
+    from a server whose validators lie.
     """
     exponent = _exponents(elapsed_s)
     missed = (1 - np.asarray(trust, dtype=np.float32)).reshape(-1, 1)
@@ -119,13 +121,13 @@ def observe(
 def note(histories: Histories, log_likelihood: Grid) -> Histories:
     """The histories with evidence that is no visit compared with another: a date at the first visit."""
     after = histories.copy()
-    after["unlikely"] = _steps(log_likelihood - histories["unlikely"] * np.float32(STEP), after["visits"])
+    after["unlikely"] = _steps(np.log(likelihood(histories)) + log_likelihood, after["visits"])
     return after
 
 
 def likelihood(histories: Histories) -> Grid:
     """Of every rate, the likeliest at 1."""
-    return _LIKELIHOOD[histories["unlikely"]]
+    return np.asarray(_LIKELIHOOD[histories["unlikely"]])
 
 
 def posterior(histories: Histories, log_prior: Grid) -> Grid:
@@ -168,9 +170,10 @@ def _forgotten(known: Grid, log_prior: Grid, elapsed_s: NDArray[np.float32], dri
 def _steps(log_likelihood: Grid, visits: NDArray[np.uint16]) -> NDArray[np.uint8]:
     """Stored steps, rounded up or down in turn by a sequence of the visits.
 
-    Rounded to the nearest, a visit that says little would say nothing, however often it was repeated: of a page
-    visited every day we would never learn that it changes once a year.
+    Rounded to the nearest, a visit that says little would say nothing, however often it was repeated: of a
+    page visited every day we would never learn that it changes once a year.
     """
     best = log_likelihood.max(axis=1, keepdims=True)
     turn = (visits.reshape(-1, 1) * 0.6180339887 + np.arange(BINS) * 0.7548776662) % 1.0
-    return np.minimum((best - log_likelihood) / STEP + turn, 255).astype(np.uint8)
+    steps: NDArray[np.uint8] = np.minimum((best - log_likelihood) / STEP + turn, 255).astype(np.uint8)
+    return steps

@@ -6,7 +6,8 @@ Never: holds a page. A page counts in two neighbouring bins of a histogram, and 
 Paper: S0-07: the schedule of pages is revised when it does not fit; here for all pages at once, and by value.
 
 A page is visited λ / g⁻¹(Λ e^u) times, u = log(c λ^(1−θ) / w), so pages of like u and any λ may be added up.
-`optimum.solve` gives the exact answer for pages that fit in memory; the bins cost less than 3 in 10,000 of it.
+`optimum.solve` gives the exact answer for pages that fit in memory; the bins cost less than 3 in 10,000 of
+it.
 """
 
 from __future__ import annotations
@@ -35,9 +36,13 @@ class Demand:
     def __post_init__(self) -> None:
         self.change, self.pages = np.zeros(self.bins), np.zeros(self.bins)
 
-    def add(self, change_per_s: ArrayLike, importance: ArrayLike, cost: ArrayLike = 1.0, sign: float = 1.0) -> None:
+    def add(
+        self, change_per_s: ArrayLike, importance: ArrayLike, cost: ArrayLike = 1.0, sign: float = 1.0
+    ) -> None:
         """Count pages in, or with `sign` −1 out again, before they are counted anew with what was learned."""
-        change, weight, costs = np.broadcast_arrays(*(np.atleast_1d(np.asarray(each, float)) for each in (change_per_s, importance, cost)))
+        change, weight, costs = np.broadcast_arrays(
+            *(np.atleast_1d(np.asarray(each, float)) for each in (change_per_s, importance, cost))
+        )
         counted = (change > 0) & (weight > 0)
         change, weight, costs = change[counted], weight[counted], costs[counted]
         place = np.log(costs * change ** (1 - self.theta) / weight)

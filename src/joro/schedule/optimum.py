@@ -8,9 +8,10 @@ Paper: S0-03 and S0-07 as one problem. Cho and Garcia-Molina (TODS 2003) for eve
 
     maximise Σ w λ^θ F(λ, f)   with   Σ c f ≤ B,   Σ_server f ≤ R,   f_least ≤ f ≤ f_most
 
-θ = 0 is freshness, what a search engine wants; θ = 1 is the share of versions captured, what an archive wants,
-and gives S0's rule: visit in proportion to change. At the optimum every visit bought is worth its price: c Λ for the
-budget, plus a price of the server's own where its limit binds. S0's feedback is such a price.
+θ = 0 is freshness, what a search engine wants; θ = 1 is the share of versions captured, what an archive
+wants, and gives S0's rule: visit in proportion to change. At the optimum every visit bought is worth its
+price: c Λ for the budget, plus a price of the server's own where its limit binds. S0's feedback is such a
+price.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ _LOOKS = 200
 
 
 def gain(x: ArrayLike) -> Array:
-    """g(x) = 1 − (1 + x) e^−x: what one visit more is worth, times λ, when x changes come between two visits."""
+    """g(x) = 1 − (1 + x) e^−x: the worth of one visit more, times λ, with x changes between two visits."""
     x = np.asarray(x, dtype=np.float64)
     small = np.minimum(x, _SERIES_BELOW)
     series = small * small * (0.5 - small * (1 / 3 - small * (0.125 - small / 30)))
-    return np.where(x < _SERIES_BELOW, series, -np.expm1(-x) - x * np.exp(-x))
+    large = np.minimum(x, 700.0)  # where the gain is 1 to the last digit, and ∞ e^−∞ would be none
+    worth: Array = np.where(x < _SERIES_BELOW, series, -np.expm1(-large) - large * np.exp(-large))
+    return worth
 
 
 _TABLE_LOG_Y, _TABLE_LOG_X = np.log(gain(_TABLE_X)), np.log(_TABLE_X)
@@ -73,7 +76,7 @@ class Pages:
 
     change_rate: Array
     importance: Array
-    cost: Array | None = None  # of a visit, in units of the budget; 1 for all when left out
+    cost: Array  # of a visit, in units of the budget
     server: NDArray[np.intp] | None = None  # index into Limits.server_most
 
     @classmethod
@@ -81,17 +84,13 @@ class Pages:
         cls,
         change_rate: ArrayLike,
         importance: ArrayLike = 1.0,
-        cost: ArrayLike | None = None,
+        cost: ArrayLike = 1.0,
         server: ArrayLike | None = None,
     ) -> Pages:
         """From anything like arrays; a single number stands for all pages."""
         rate = np.atleast_1d(np.asarray(change_rate, dtype=np.float64))
-        spread = [None if each is None else np.broadcast_to(np.asarray(each, float), rate.shape) for each in (importance, cost)]
-        assert spread[0] is not None
-        return cls(rate, spread[0], spread[1], None if server is None else np.asarray(server, dtype=np.intp))
-
-    def costs(self) -> Array:
-        return np.ones_like(self.change_rate) if self.cost is None else self.cost
+        weight, price = (np.broadcast_to(np.asarray(each, float), rate.shape) for each in (importance, cost))
+        return cls(rate, weight, price, None if server is None else np.asarray(server, dtype=np.intp))
 
 
 @dataclass(frozen=True)
@@ -153,8 +152,8 @@ def solve(pages: Pages, limits: Limits, rule: Rule | None = None) -> Solution:
 
 class _Problem:
     def __init__(self, pages: Pages, limits: Limits, rule: Rule) -> None:
-        self.pages, self.limits, self.rule, self.cost = pages, limits, rule, pages.costs()
-        self.least = _affordable_floor(pages, limits, self.cost)
+        self.pages, self.limits, self.rule, self.cost = pages, limits, rule, pages.cost
+        self.least = _affordable_floor(pages, limits)
         self.same_cost = bool(np.all(self.cost == self.cost[:1]))
         self._alone: Array | None = None  # what the servers' prices are when visits cost nothing
 
@@ -178,7 +177,7 @@ class _Problem:
             return self._own_prices(price)
         if self._alone is None:
             self._alone = self._own_prices(0.0)  # with one cost for all this need be solved only once
-        return np.maximum(0.0, self._alone - price * self.cost[0])
+        return np.asarray(np.maximum(0.0, self._alone - price * self.cost[0]))
 
     def _own_prices(self, price: float) -> Array:
         most, server = self.limits.server_most, self.pages.server
@@ -198,20 +197,22 @@ class _Problem:
         return np.where(needs, high, 0.0)
 
 
-def _affordable_floor(pages: Pages, limits: Limits, cost: Array) -> Array:
+def _affordable_floor(pages: Pages, limits: Limits) -> Array:
     least = np.full_like(pages.change_rate, limits.least)
     if limits.server_most is not None and pages.server is not None:
         wanted = np.bincount(pages.server, least, minlength=len(limits.server_most))
         least *= np.minimum(1.0, limits.server_most / np.maximum(wanted, 1e-300))[pages.server]
-    wanted = float(cost @ least)
-    return least * min(1.0, limits.budget / wanted) if wanted else least
+    total = float(pages.cost @ least)
+    return least * min(1.0, limits.budget / total) if total else least
 
 
 def _highest(pages: Pages) -> float:
     """A price nobody pays, for any rule and θ: above w/λ and w, where the last visits are given up."""
     change = pages.change_rate[pages.change_rate > 0]
     slowest = float(change.min()) if len(change) else 1.0
-    return 1e6 * float(pages.importance.max(initial=1.0)) * max(1.0, 1 / slowest, float(change.max(initial=1.0)))
+    return (
+        1e6 * float(pages.importance.max(initial=1.0)) * max(1.0, 1 / slowest, float(change.max(initial=1.0)))
+    )
 
 
 def _between(low: Array, high: Array) -> Array:
