@@ -3,15 +3,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from msgspec import structs
 
 from joro.config import from_tables
-from joro.explainer import Explanation, Step, duration, explain
+from joro.explainer import Explanation, Keeping, Step, duration, explain
 from joro.model import Outcome, Visit
+from joro.schedule import change
+from joro.schedule.change import DAY_S
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
 from joro.store.layout import set_share_count
-from joro.store.records import RobotsRecord
+from joro.store.records import RobotsRecord, Upkeep
 
 A = "http://a.example"
 SEED, NEXT, LAST = f"{A}/", f"{A}/next", f"{A}/last"
@@ -130,6 +134,26 @@ def test_asking_works_while_a_robot_has_the_frontier_open(known: Collection) -> 
     robot = Frontier(known.frontier / "0-of-1")
     assert explain(known, LAST, NOW).state == "waiting"
     robot.close()
+
+
+def test_a_page_kept_fresh_tells_how_often_it_changes_and_when_it_is_due(tmp_path: Path) -> None:
+    made = collection(tmp_path)
+    frontier = Frontier(made.frontier / "0-of-1")
+    (record,) = [each for each in frontier.all_visited() if each.url == SEED]
+    history = change.blank()
+    for changed in (True, False, True, False):
+        prior = np.zeros((1, change.BINS), np.float32)
+        likelihood = change.seen([DAY_S], [changed])
+        history = change.observe(history, likelihood, prior, [DAY_S], [changed])
+    care = Upkeep(due=NOW + DAY_S, interval_s=2 * DAY_S, history=change.pack(history)[0])
+    frontier.keep_page(structs.replace(record, upkeep=care))
+    frontier.commit(None)
+    frontier.close()
+    found = explain(made, SEED, NOW)
+    assert found.upkeep == Keeping(4, 2, 2 * DAY_S, NOW + DAY_S, 0)
+    assert found.due_at == NOW + DAY_S
+    assert found.change_interval_s is not None
+    assert 0.5 * DAY_S < found.change_interval_s < 5 * DAY_S
 
 
 @pytest.mark.parametrize(

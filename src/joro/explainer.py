@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+import numpy as np
+
 from joro.archive.cdx import lookup
 from joro.archive.times import warc_date
 from joro.coordinate.share import Share
@@ -22,6 +24,7 @@ from joro.fetch.guard import Guard
 from joro.fetch.pace import standing
 from joro.fetch.politeness import Manners, interval_s
 from joro.model import Capture, Outcome, Page
+from joro.schedule import change
 from joro.store.accounts import FAILED
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier, Queued
@@ -73,6 +76,17 @@ class LastVisit:
 
 
 @dataclass(frozen=True)
+class Keeping:
+    """How a page is kept fresh."""
+
+    visits: int  # that could tell whether it had changed
+    changes: int  # of these, visits that found it changed
+    interval_s: float  # wished between two visits
+    due_at: float  # or later, if visits became dearer since
+    absences: int  # visits in a row that found it gone
+
+
+@dataclass(frozen=True)
 class Explanation:
     """All there is to know about one URL."""
 
@@ -84,6 +98,7 @@ class Explanation:
     last_visit: LastVisit | None
     captures: tuple[Capture, ...]
     change_interval_s: float | None  # None: not estimated yet
+    upkeep: Keeping | None  # None: not visited again
     due_at: float | None
     due: str
 
@@ -133,10 +148,26 @@ class _Inquiry:
             politeness=self._politeness(),
             last_visit=LastVisit(visited.time, visited.outcome, visited.status) if visited else None,
             captures=tuple(lookup(self._collection.archive, self._url)),
-            change_interval_s=None,
+            change_interval_s=self._change_interval_s(),
+            upkeep=self._keeping(),
             due_at=due_at,
             due=due,
         )
+
+    def _change_interval_s(self) -> float | None:
+        care = self._visited.upkeep if self._visited is not None else None
+        if care is None or not care.history:
+            return None
+        chances = change.posterior(change.unpack([care.history]), np.zeros((1, change.BINS), np.float32))
+        return 1.0 / float(change.rate_per_s(chances)[0])
+
+    def _keeping(self) -> Keeping | None:
+        care = self._visited.upkeep if self._visited is not None else None
+        if care is None:
+            return None
+        history = change.unpack([care.history])[0]
+        visits, changes = int(history["visits"]), int(history["changes"])
+        return Keeping(visits, changes, care.interval_s, care.due, care.absences)
 
     def _visited_page(self, mark: int) -> PageRecord | None:
         """Its record, in whichever share it is."""
@@ -241,12 +272,19 @@ class _Inquiry:
     def _due(self, refusal: Decision | None) -> tuple[float | None, str]:
         if self._queued is not None:
             return self._turn(self._queued.before, refusal)
+        care = self._visited.upkeep if self._visited is not None else None
+        if care is not None:
+            what = "looked for again" if care.absences else "visited again"
+            return care.due, f"{what} when a robot keeps pages fresh (joro refresh, joro crawl --keep-fresh)"
         if self._visited is not None and self._visited.outcome in FAILED:
             return None, "not due again by itself; joro retry collects it again"
         if refusal is not None:
             return None, f"not due, as things are: {refusal.rule} says no"
         if self._visited is not None:
-            return None, "not due again until it is known how often it changes; joro retry collects it again"
+            return (
+                None,
+                "not due again by itself; joro refresh keeps pages fresh, joro retry collects it again",
+            )
         return None, "not due before someone gives it as a seed, or a page links to it"
 
     def _turn(self, before: int, refusal: Decision | None) -> tuple[float | None, str]:

@@ -40,6 +40,7 @@ class _Career:
     deaths: int = 0  # since it last got any further
     visited: int = -1  # the most it ever reported
     earlier: int = 0  # visits of the lives before this one
+    earlier_revisits: int = 0  # as far as they were told
     newborn: bool = False  # not heard of since it was started again
 
     def take(self, report: Report, last: Report) -> Report:
@@ -50,10 +51,15 @@ class _Career:
         """
         if self.newborn:
             self.earlier = max(0, last.visits + report.visited - last.visited - report.visits)
+            self.earlier_revisits = last.revisits
             self.newborn = False
         if report.visited > self.visited:
             self.visited, self.deaths = report.visited, 0
-        return msgspec.structs.replace(report, visits=report.visits + self.earlier)
+        return msgspec.structs.replace(
+            report,
+            visits=report.visits + self.earlier,
+            revisits=report.revisits + self.earlier_revisits,
+        )
 
 
 class RobotSet:

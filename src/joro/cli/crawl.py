@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from joro.cli import crawling
-from joro.cli.options import collection_option, seed_options
+from joro.cli.options import collection_option, process_options, seed_options
 from joro.coordinate.share import Share
 from joro.discover.seeds import read_seeds
 from joro.store.collection import Collection
@@ -16,22 +16,15 @@ from joro.store.collection import Collection
 @click.command()
 @seed_options
 @collection_option
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after about N pages.")
-@click.option(
-    "-p",
-    "--processes",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    help="Robots beside each other, one per core at best (default: machine.processes in joro.toml).",
-)
-@click.option("--share", type=Share.parse, metavar="K/N", hidden=True)
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@process_options
+@click.option("--keep-fresh", is_flag=True, help="Also visit known pages again; go on until stopped.")
 def crawl(
     seeds: tuple[str, ...],
     collection: Collection,
     files: tuple[Path, ...],
     limit: int | None,
     processes: int | None,
+    keep_fresh: bool,
     share: Share | None,
     quiet: bool,
 ) -> None:
@@ -40,15 +33,22 @@ def crawl(
     Stop with Ctrl-C whenever you like; the same command (also without seeds) goes on where it stopped,
     even after a crash: no page is lost, none is archived twice.
 
+    With --keep-fresh (or [refresh] enabled in joro.toml) pages are visited again when they are likely to
+    have changed, new ones in the time that is left, and the crawl goes on until it is stopped.
+
     \b
     joro crawl -C my-web https://example.org/
     joro crawl -C my-web --seeds seeds.txt --limit 10000
     joro crawl -C my-web --processes 4         use four cores
     joro crawl -C my-web                       go on
+    joro crawl -C my-web --keep-fresh          go on, and keep fresh what is there
     """
     chosen = read_seeds(seeds, files)
+    command = crawling.KEEP_FRESH if keep_fresh else crawling.CRAWL
     if share is not None:
-        crawling.collect_share(collection, chosen, share)
+        crawling.collect_share(collection, chosen, share, command)
         return
-    report = crawling.collect(collection, chosen, limit=limit, processes=processes, quiet=quiet)
+    report = crawling.collect(
+        collection, chosen, limit=limit, processes=processes, quiet=quiet, command=command
+    )
     click.echo(crawling.summary(report))

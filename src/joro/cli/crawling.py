@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -23,6 +24,27 @@ from joro.robotset import RobotSet
 from joro.store.collection import Collection
 from joro.store.layout import reshare, set_share_count, share_count
 
+
+@dataclass(frozen=True)
+class Command:
+    """What robots are to do, and how the command is called that lets them."""
+
+    words: tuple[str, ...]
+    keep_fresh: bool = False  # whatever [refresh] enabled says
+    discovers: bool = True  # new pages, behind links
+
+    def adapted(self, collection: Collection) -> Collection:
+        """The collection with its settings as this run needs them."""
+        if not self.keep_fresh:
+            return collection
+        refresh = replace(collection.config.refresh, enabled=True)
+        return replace(collection, config=replace(collection.config, refresh=refresh))
+
+
+CRAWL = Command(("crawl",))
+KEEP_FRESH = Command(("crawl", "--keep-fresh"), keep_fresh=True)
+REFRESH = Command(("refresh",), keep_fresh=True, discovers=False)
+
 #: Robots of a set that was killed end by themselves, within this time.
 PATIENCE_S = 40.0
 #: A robot of a set reports so often.
@@ -36,16 +58,21 @@ def collect(
     limit: int | None = None,
     processes: int | None = None,
     quiet: bool = False,
+    command: Command = CRAWL,
 ) -> Report:
-    """Collect until everything is, or Ctrl-C; says so if there is nothing to do at all."""
+    """Collect until everything is, or Ctrl-C; says so if there is nothing to do at all.
+
+    Robots of a set are started by the same command.
+    """
+    collection = command.adapted(collection)
     count = processes or collection.config.machine.processes
     with collection.lock("robot"):
         with _all_shares(collection, count):
             _lay_out(collection, count)
         if count > 1:
-            return uvloop.run(_collect_with_many(collection, seeds, limit, count, quiet))
+            return uvloop.run(_collect_with_many(collection, seeds, limit, count, quiet, command))
         with collection.lock("robot-0"):
-            return uvloop.run(_collect(collection, seeds, limit, quiet))
+            return uvloop.run(_collect(collection, seeds, limit, quiet, command))
 
 
 @contextmanager
@@ -79,9 +106,10 @@ async def _settle_accounts(collection: Collection, count: int) -> None:
             await robot.collect([])
 
 
-async def _collect(collection: Collection, seeds: list[str], limit: int | None, quiet: bool) -> Report:
-    clock = RealClock()
-    robot = Robot(collection, clock, page_limit=limit)
+async def _collect(
+    collection: Collection, seeds: list[str], limit: int | None, quiet: bool, command: Command
+) -> Report:
+    robot = Robot(collection, RealClock(), page_limit=limit, discovers=command.discovers)
     if not seeds and not robot.frontier.counts.found:
         await robot.collect([])
         raise UsageError(f"{collection.path} knows no page yet", remedy="give a seed: joro crawl https://…")
@@ -89,11 +117,11 @@ async def _collect(collection: Collection, seeds: list[str], limit: int | None, 
 
 
 async def _collect_with_many(
-    collection: Collection, seeds: list[str], limit: int | None, count: int, quiet: bool
+    collection: Collection, seeds: list[str], limit: int | None, count: int, quiet: bool, command: Command
 ) -> Report:
     file = collection.frontier / "seeds"
     file.write_text("".join(f"{url}\n" for url in seeds))
-    words = [sys.executable, "-m", "joro", "crawl", "-C", str(collection.path), "--seeds", str(file)]
+    words = [sys.executable, "-m", "joro", *command.words, "-C", str(collection.path), "--seeds", str(file)]
     robots = RobotSet(lambda number: [*words, "--share", str(Share(number, count))], count, page_limit=limit)
     report = await _run(robots.collect(), robots.stop, lambda: total(robots.reports), quiet)
     if not report.found:
@@ -126,14 +154,15 @@ async def _run(
     return msgspec.structs.replace(report(), stopped=stopped)
 
 
-def collect_share(collection: Collection, seeds: list[str], share: Share) -> None:
+def collect_share(collection: Collection, seeds: list[str], share: Share, command: Command = CRAWL) -> None:
     """One robot of a set: reports on standard output, ends when standard input does."""
+    collection = command.adapted(collection)
     with collection.lock(f"robot-{share.number}", patience_s=PATIENCE_S):
-        uvloop.run(_collect_share(collection, seeds, share))
+        uvloop.run(_collect_share(collection, seeds, share, command))
 
 
-async def _collect_share(collection: Collection, seeds: list[str], share: Share) -> None:
-    robot = Robot(collection, RealClock(), share=share)
+async def _collect_share(collection: Collection, seeds: list[str], share: Share, command: Command) -> None:
+    robot = Robot(collection, RealClock(), share=share, discovers=command.discovers)
     reporter = asyncio.create_task(_report(robot))
     try:
         await robot.collect(seeds)
@@ -162,7 +191,8 @@ async def _report(robot: Robot) -> None:
 def summary(report: Report) -> str:
     """The collection in one line."""
     ok = report.outcomes.get("ok", 0)
+    again = f", {report.revisits:,} visited again" if report.revisits else ""
     return (
-        f"{report.visited:,} pages visited ({ok:,} ok), {report.waiting:,} waiting,"
+        f"{report.visited:,} pages visited ({ok:,} ok){again}, {report.waiting:,} waiting,"
         f" {report.bytes / 1e6:,.1f} MB"
     )

@@ -62,8 +62,21 @@ def _lines(found: Explanation, now: float) -> Iterator[str]:
     yield "\nVisits"
     yield from _visits(found)
     yield "\nNext"
-    yield "  Its change interval is not estimated yet."
+    yield from _keeping(found)
     yield f"  It is {_due(found, now)}."
+
+
+def _keeping(found: Explanation) -> Iterator[str]:
+    care = found.upkeep
+    if found.change_interval_s is None or care is None:
+        yield "  Its change interval is not estimated yet."
+    else:
+        seen = f"{care.changes} of {care.visits} visits found it changed"
+        yield f"  It changes every {duration(found.change_interval_s)}, as far as is known: {seen}."
+    if care is not None:
+        yield f"  A visit every {duration(care.interval_s)} is wished."
+    if care is not None and care.absences:
+        yield f"  It was gone at the last {care.absences} visits."
 
 
 def _state(found: Explanation) -> str:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from joro.coordinate.share import Share
 from joro.store.collection import Collection
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,6 +25,24 @@ def collection_option(command: F) -> F:
         callback=lambda _ctx, _param, path: Collection.open(path),
         help="The collection's directory (default: the current one).",
     )(command)
+
+
+def process_options(command: F) -> F:
+    """How many robots, for how long (`processes`, `limit`, `share`, `quiet`)."""
+    for option in (
+        click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
+        click.option("--share", type=Share.parse, metavar="K/N", hidden=True),
+        click.option(
+            "-p",
+            "--processes",
+            type=click.IntRange(1, 256),
+            metavar="N",
+            help="Robots beside each other, one per core at best (default: machine.processes in joro.toml).",
+        ),
+        click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after about N pages."),
+    ):
+        command = option(command)
+    return command
 
 
 def seed_options(command: F) -> F:

@@ -44,12 +44,14 @@ class Meter:
         self._samples: deque[tuple[float, int]] = deque([(clock.now(), report().visits)])
 
     def line(self) -> str:
-        """Pages, rate, queue, errors, sockets."""
+        """Pages, rate, revisits where there are any, queue, errors, sockets."""
         report = self._report()
         failures = sum(number for outcome, number in report.outcomes.items() if outcome in _FAILURES)
+        revisits = f" · {report.revisits:,} revisits" if report.revisits else ""
         return (
-            f"{report.visited:,} pages · {self._rate(report.visits):,.0f}/s · {report.waiting:,} waiting"
-            f" · {failures:,} errors · {report.sockets} sockets · {report.bytes / 1e6:,.1f} MB"
+            f"{report.visited:,} pages · {self._rate(report.visits):,.0f}/s{revisits}"
+            f" · {report.waiting:,} waiting · {failures:,} errors · {report.sockets} sockets"
+            f" · {report.bytes / 1e6:,.1f} MB"
         )
 
     def _rate(self, visits: int) -> float:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 import click
+import msgspec
 
 from joro.cli.options import collection_option
 from joro.errors import CollectionError
+from joro.explainer import moment
+from joro.robot.planner import PlanReport, combined, last_report
 from joro.store.accounts import Coverage, coverage
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
@@ -35,11 +39,14 @@ NAMES = {
 def stats(collection: Collection, as_json: bool) -> None:
     """Show what the collection holds: coverage of pages and servers, the largest servers, archive size.
 
-    Every page found stands in exactly one account, every server in the best of its pages' accounts.
+    Every page found stands in exactly one account, every server in the best of its pages' accounts. Where
+    pages are kept fresh, the last planning round is told, too: what they wish for, what it takes, what is
+    kept of it, and what was missed.
 
     \b
     joro stats -C my-web
     joro stats -C my-web --json | jq .coverage
+    joro stats -C my-web --json | jq .plan
     """
     facts = _facts(collection)
     if as_json:
@@ -49,7 +56,7 @@ def stats(collection: Collection, as_json: bool) -> None:
 
 
 def _facts(collection: Collection) -> dict[str, Any]:
-    counts, servers = _frontier_facts(collection)
+    counts, servers, plans = _frontier_facts(collection)
     warcs = list(collection.archive.glob("*.warc.gz"))
     return {
         "collection": str(collection.path),
@@ -63,6 +70,8 @@ def _facts(collection: Collection) -> dict[str, Any]:
         "archive_files": len(warcs),
         "servers": len(servers),
         "largest_servers": {name: record.visited for name, record in servers[:LARGEST]},
+        "plan": msgspec.to_builtins(combined(plans)) if plans else None,
+        "robots_planning": len(plans),
     }
 
 
@@ -74,7 +83,9 @@ def _coverage(counts: Counts, servers: list[tuple[str, ServerRecord]]) -> Covera
     return coverage(counts, [record for _, record in servers])
 
 
-def _frontier_facts(collection: Collection) -> tuple[Counts, list[tuple[str, ServerRecord]]]:
+def _frontier_facts(
+    collection: Collection,
+) -> tuple[Counts, list[tuple[str, ServerRecord]], list[PlanReport]]:
     folders = shares(collection.frontier, share_count(collection.frontier))
     if not folders:
         raise CollectionError(f"{collection.path} holds no page yet", remedy="run: joro crawl SEED")
@@ -82,9 +93,10 @@ def _frontier_facts(collection: Collection) -> tuple[Counts, list[tuple[str, Ser
     # A server without pages is known for its robots.txt only: others' lead there.
     servers = [entry for frontier in frontiers for entry in frontier.all_servers() if entry[1].found]
     counts = total_counts(frontiers)
+    plans = [report for frontier in frontiers if (report := last_report(frontier)) is not None]
     for frontier in frontiers:
         frontier.abandon()
-    return counts, sorted(servers, key=lambda entry: -entry[1].visited)
+    return counts, sorted(servers, key=lambda entry: -entry[1].visited), plans
 
 
 def _print(facts: dict[str, Any]) -> None:
@@ -107,6 +119,30 @@ def _print(facts: dict[str, Any]) -> None:
     console.print(_sizes(facts), "\n[bold]largest servers[/]", highlight=False)
     for server, number in facts["largest_servers"].items():
         console.print(f"  {server}  {number:,} pages", highlight=False, markup=False, soft_wrap=True)
+    if facts["plan"] is not None:
+        console.print("\n[bold]keeping pages fresh[/]", highlight=False)
+        for line in _plan(msgspec.convert(facts["plan"], PlanReport), facts["robots_planning"]):
+            console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _plan(plan: PlanReport, robots: int) -> Iterator[str]:
+    """The last planning round, of all robots together."""
+    whose = f", {robots} robots together" if robots > 1 else ""
+    yield f"as planned on {moment(plan.time)}{whose}"
+    yield f"wished     {plan.visits_per_day:,.0f} visits a day to {plan.servers:,} servers"
+    used = 100 * plan.need / plan.sockets if plan.sockets else 0.0
+    yield f"needed     {plan.bound} of {plan.sockets} sockets at least (bound C), {used:.1f} % of them in use"
+    if plan.is_revised:
+        share = 100 * plan.visits_per_day_after / plan.visits_per_day
+        yield (
+            f"revised    to {plan.visits_per_day_after:,.0f} visits a day ({share:.1f} %), by {plan.rule}"
+            f" {plan.strength:.3g}, which needs {plan.bound_after} sockets"
+        )
+    else:
+        yield "revised    nothing: all of it can be kept"
+    yield f"sockets    {plan.for_refresh} for known pages, {plan.for_discovery} for new ones"
+    yield f"missed     {plan.missed:,} visits in the time before"
+    yield f"too much   for {plan.infeasible_servers:,} servers, for {plan.infeasible_after:,} when revised"
 
 
 def _sizes(facts: dict[str, Any]) -> str:

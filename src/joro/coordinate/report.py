@@ -24,6 +24,7 @@ class Report(msgspec.Struct):
     sent: dict[int, int] = msgspec.field(default_factory=dict)  # batches, by receiver
     read: dict[int, int] = msgspec.field(default_factory=dict)  # batches, by sender
     stopped: bool = False  # a person ended it
+    revisits: int = 0  # those of the visits that went to pages visited before
 
     @property
     def waiting(self) -> int:
@@ -44,6 +45,7 @@ def total(reports: Sequence[Report]) -> Report:
         outcomes=dict(outcomes),
         sockets=sum(report.sockets for report in reports),
         idle=all(report.idle for report in reports),
+        revisits=sum(report.revisits for report in reports),
     )
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
+from msgspec import structs
 from numpy.typing import ArrayLike, NDArray
 
 from joro.clock import Clock
@@ -27,6 +28,12 @@ from joro.store.records import ServerRecord, Upkeep
 from joro.url import fingerprint
 
 log = logging.getLogger(__name__)
+
+#: What adds up over robots.
+_SUMMED = (
+    "servers", "sockets", "bound", "bound_after", "infeasible_servers", "infeasible_after", "missed",
+    "visits_per_day", "visits_per_day_after", "for_refresh", "for_discovery", "need", "need_after",
+)  # fmt: skip
 
 #: Where the last report is remembered, for `joro stats` and the portal.
 REPORT = "plan"
@@ -50,6 +57,8 @@ class PlanReport(msgspec.Struct):
     for_refresh: int  # sockets
     for_discovery: int
     price: float
+    need: float = 0.0  # Σ min(e_i / I_i, 1), before and after
+    need_after: float = 0.0
 
     @property
     def is_revised(self) -> bool:
@@ -163,5 +172,19 @@ def _report(plan: Plan, time: float, sockets: int, price: float) -> PlanReport:
         time, before.servers, sockets, before.bound, after.bound, before.infeasible_servers,
         after.infeasible_servers, before.missed, plan.revision.rule.value, plan.revision.strength,
         before.visits_per_day, after.visits_per_day, plan.pools.refresh + plan.pools.infeasible,
-        plan.pools.discovery, price,
+        plan.pools.discovery, price, before.need + before.infeasible_need,
+        after.need + after.infeasible_need,
     )  # fmt: skip
+
+
+def last_report(frontier: Frontier) -> PlanReport | None:
+    """What the last round of a share came to, as of its last commit; None before the first."""
+    packed = frontier.kept(REPORT).get(REPORT)
+    return msgspec.json.decode(packed, type=PlanReport) if packed else None
+
+
+def combined(reports: Sequence[PlanReport]) -> PlanReport:
+    """The plans of several robots as one: numbers add up, strength and price are those of the hardest hit."""
+    most = max(reports, key=lambda report: report.strength)
+    sums = {name: sum(getattr(report, name) for report in reports) for name in _SUMMED}
+    return structs.replace(most, **sums, time=max(report.time for report in reports))

@@ -153,7 +153,7 @@ class Robot:
         if visit.response is not None and visit.outcome in LEADING_ON:
             outline = self._outline(visit.page, visit.response, is_new=before is None)
             main = outline.main
-            if follow:
+            if follow and self._discovers:
                 self._register(outline.to_follow, self._keeper.first_seen(visit.page, before))
         care = self._keeper.learn(visit, before, digest, main) if self._keeper.learns else None
         self.frontier.done(visit, before, care)
@@ -234,13 +234,20 @@ class Robot:
         return self._exclusions.crawl_delay_s(server)
 
     def __init__(
-        self, collection: Collection, clock: Clock, *, share: Share = ALONE, page_limit: int | None = None
+        self,
+        collection: Collection,
+        clock: Clock,
+        *,
+        share: Share = ALONE,
+        page_limit: int | None = None,
+        discovers: bool = True,
     ) -> None:
         settings = self._settings = collection.config
         agent = user_agent(settings.identity, __version__)
         self._clock = clock
         self._share = share
         self._page_limit = page_limit
+        self._discovers = discovers  # new pages, behind links; else only those known are visited
         self.visits = 0  # of this run; the frontier counts those of the collection
         self.revisits = 0  # those of them to pages visited before
         self._tries: dict[str, int] = {}
@@ -378,6 +385,7 @@ class Robot:
             self.is_idle,
             self.exchange.sent,
             self.exchange.read,
+            revisits=self.revisits,
         )
 
     def _is_over(self, under_way: int = 0) -> bool:
