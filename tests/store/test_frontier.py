@@ -255,3 +255,50 @@ def test_a_page_asked_for_twice_before_a_commit_waits_once(tmp_path: Path) -> No
     (record,) = frontier.all_visited()
     assert [frontier.wait_again(record, first=True), frontier.wait_again(record)] == [True, False]
     assert (take_all(frontier), frontier.waiting) == ([page.url], 1)
+
+
+def test_a_waiting_page_in_a_hurry_comes_before_seeds_and_is_taken_once(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    add(frontier, urls(50), hops=1)
+    add(frontier, [f"{SERVER}/news"], hops=9)
+    frontier.commit(None)
+    assert [frontier.hasten(f"{SERVER}/news"), frontier.hasten(f"{SERVER}/news")] == [True, False]
+    taken = take_all(frontier)
+    assert taken[0] == f"{SERVER}/news"
+    assert sorted(taken) == sorted([*urls(50), f"{SERVER}/news"])
+
+
+def test_a_page_in_a_hurry_is_in_a_hurry_after_a_restart(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    add(frontier, urls(50), hops=1)
+    frontier.commit(None)
+    frontier.hasten(urls(50)[30])
+    frontier.commit(None)
+    again = reopened(frontier, tmp_path)
+    assert again.take(SERVER) == Page(urls(50)[30], 0, SERVER)
+    assert len(take_all(again)) == 49
+
+
+def test_pages_visited_or_unknown_cannot_be_hastened(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    add(frontier, urls(1), hops=3)
+    page = frontier.take(SERVER)
+    assert page is not None
+    frontier.done(visited(page))
+    assert not frontier.hasten(page.url)
+    frontier.commit(None)
+    assert not frontier.hasten(page.url)
+    assert not frontier.hasten("http://b.example/")
+
+
+def test_an_urgent_page_overtakes_one_that_is_due(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    add(frontier, urls(20), hops=4)
+    while (page := frontier.take(SERVER)) is not None:
+        frontier.done(visited(page))
+    frontier.commit(None)
+    records = sorted(frontier.all_visited(), key=lambda record: fingerprint(record.url))
+    for record in records[:-1]:
+        frontier.wait_again(record, first=True)
+    frontier.wait_again(records[-1], urgent=True)
+    assert take_all(frontier)[0] == records[-1].url

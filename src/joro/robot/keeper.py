@@ -229,10 +229,10 @@ class Keeper:
         mark, server = fingerprint(page.url), fingerprint(page.server)
         self._frontier.calendar.push(entries(care.due, mark, care.version, server, state.tobytes()))
 
-    def urge(self, url: str) -> bool:
+    def urge(self, url: str, *, urgent: bool = False) -> bool:
         """Let a visited page wait now, whatever its date: a signal says that it has changed."""
         record = self._frontier.visited(fingerprint(url))
-        return record is not None and self._frontier.wait_again(record, first=True)
+        return record is not None and self._frontier.wait_again(record, first=True, urgent=urgent)
 
 
 def is_changed(visit: Visit, care: Upkeep, digest: str, main: int) -> bool:

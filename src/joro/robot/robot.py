@@ -156,7 +156,7 @@ class Robot:
             if follow and self._discovers:
                 self._register(outline.to_follow, self._keeper.first_seen(visit.page, before))
         care = self._keeper.learn(visit, before, digest, main) if self._keeper.learns else None
-        self.frontier.done(visit, before, care)
+        self.frontier.done(visit, before.hops if before is not None else None, care)
 
     def _outline(self, page: Page, response: Response, *, is_new: bool) -> Outline:
         """Read a page; one seen for the first time is looked at by the guard against traps, too."""

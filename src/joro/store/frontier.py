@@ -24,6 +24,7 @@ Keys (one RocksDB per process):
     r SERVER             → RobotsRecord
     t SERVER             → state of `discover.traps`
     c DUE MARK VERSION   → when a page is to be visited again, see `calendar`
+    f …, d …             → what watching remembers of pages and servers, see `sources`
     n NUMBER             → fingerprints not yet in the seen set's files
     m NAME               → position in the archive, counts, …
 A MARK is the fingerprint of a URL.
@@ -45,10 +46,11 @@ from rocksdict import ReadOptions, WriteBatch
 from joro.model import Outcome, Page, Visit
 from joro.store import accounts, upkeep
 from joro.store.calendar import Calendar
-from joro.store.queue import QUEUE_LIMIT, Queue, page_of, queue_key, queue_value
+from joro.store.queue import DUE, QUEUE_LIMIT, URGENT, Queue, page_of, queue_key, queue_value
 from joro.store.records import Counts, PageRecord, RobotsRecord, ServerRecord, Upkeep
 from joro.store.rocks import opened, translated
 from joro.store.seen import Marks, SeenSet
+from joro.store.sources import Sources
 from joro.url import fingerprint, server_of
 
 #: Servers awake at the same time: at one visit in 20 seconds each, a thousand pages a second.
@@ -85,6 +87,7 @@ class Frontier:
         self._path = directory / "pages"
         self._db = opened(self._path, read_only=read_only)
         self.calendar = Calendar(self._db)
+        self.sources = Sources(self._db)
         self._batch = WriteBatch(raw_mode=True)
         self._queues: dict[str, Queue] = {}
         self._servers: dict[str, ServerRecord] = {}
@@ -269,10 +272,22 @@ class Frontier:
         key, value = self._waiting(queue, server, mark)
         if key in queue.taken or value is None:
             return None
-        queue.heap = [entry for entry in queue.heap if entry[0] != key]
-        heapq.heapify(queue.heap)
-        queue.taken[key] = value
+        queue.withdraw(key, value)
         return page_of(server, key, value)
+
+    def hasten(self, url: str) -> bool:
+        """Let a waiting page come first at its server; False when it does not wait or does already."""
+        server, mark = server_of(url), fingerprint(url)
+        queue = self._queues.get(server) or Queue()
+        key, value = self._waiting(queue, server, mark)
+        if value is None or key[-9] == URGENT or key in queue.taken:
+            return False
+        self._wait(server, queue_key(server, URGENT, mark), value)
+        if server in self._queues:
+            self._queues[server].withdraw(key, value)
+            self._finished.append((server, key))
+        self._batch.delete(key)
+        return True
 
     def _waiting(self, queue: Queue, server: str, mark: int) -> tuple[bytes, bytes | None]:
         for key, value in queue.heap:
@@ -285,8 +300,8 @@ class Frontier:
                 return key, found
         return b"", None
 
-    def done(self, visit: Visit, before: PageRecord | None = None, care: Upkeep | None = None) -> None:
-        """The visit is over and its outcome final; `before` is the record of a page visited before."""
+    def done(self, visit: Visit, hops: int | None = None, care: Upkeep | None = None) -> None:
+        """The visit is over and its outcome final; `hops` are the page's own if it did not wait by them."""
         page = visit.page
         mark = fingerprint(page.url)
         key = queue_key(page.server, page.hops, mark)
@@ -295,7 +310,7 @@ class Frontier:
         response = visit.response
         status = response.status if response is not None else 0
         outcome = visit.outcome.value
-        hops = before.hops if before is not None else page.hops
+        hops = page.hops if hops is None else hops
         record = PageRecord(page.url, hops, visit.time, outcome, status, source, page.cgi_hops, care)
         self._batch.delete(key)
         self._batch.put(b"p" + mark.to_bytes(8, "big"), msgspec.msgpack.encode(record))
@@ -332,14 +347,14 @@ class Frontier:
                 return Queued(page_of(server, key, value), int.from_bytes(value[:8], "big"), before)
         return None
 
-    def wait_again(self, record: PageRecord, *, first: bool = False) -> bool:
+    def wait_again(self, record: PageRecord, *, first: bool = False, urgent: bool = False) -> bool:
         """Let a visited page wait once more, with the next commit; False when it does already.
 
         Its record stays until the next visit replaces it: who found what is known all the time. With
-        `first` it comes before pages never visited, as if it were a seed.
+        `first` it comes before pages never visited, seeds excepted; an `urgent` one before any other.
         """
         server, mark = server_of(record.url), fingerprint(record.url)
-        key = queue_key(server, 0 if first else record.hops, mark)
+        key = queue_key(server, URGENT if urgent else DUE if first else record.hops, mark)
         if mark in self._waits_again or self._is_queued(server, mark, record.hops):
             return False
         self._waits_again.add(mark)
@@ -351,7 +366,7 @@ class Frontier:
         return True
 
     def _is_queued(self, server: str, mark: int, hops: int) -> bool:
-        return any(self._db.get(queue_key(server, each, mark)) is not None for each in {0, hops})
+        return any(self._db.get(queue_key(server, each, mark)) is not None for each in {URGENT, DUE, hops})
 
     def robots(self, server: str) -> RobotsRecord | None:
         """The server's robots.txt as last read."""
@@ -393,6 +408,7 @@ class Frontier:
             self.keep("position", msgspec.msgpack.encode(position))
         self._keep_fresh()
         self.calendar.write_into(self._batch)
+        self.sources.write_into(self._batch)
         self._write()
         self.calendar.committed()
         for server, key in self._finished:

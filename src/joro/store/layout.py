@@ -162,14 +162,14 @@ def _agree(old: list[Frontier], new: list[Frontier]) -> None:
 
 def _keys(frontiers: list[Frontier]) -> Iterator[tuple[bytes, bytes]]:
     for frontier in frontiers:
-        for kind in (b"q", b"p", b"s", b"w", b"r", b"t"):
+        for kind in (b"q", b"p", b"s", b"w", b"r", b"t", b"f", b"d"):
             yield from frontier.scan(kind)
 
 
 def _server(key: bytes, value: bytes) -> str:
     if key[:1] == b"p":
         return server_of(msgspec.msgpack.decode(value, type=PageRecord).url)
-    return key[1:-10].decode() if key[:1] == b"q" else key[1:].decode()
+    return key[1:-10].decode() if key[:1] in (b"q", b"f") else key[1:].decode()
 
 
 def total_counts(frontiers: list[Frontier]) -> Counts:

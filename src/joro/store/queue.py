@@ -6,10 +6,14 @@ Never: touches the disk; `frontier` does.
 
 from __future__ import annotations
 
+import heapq
+
 from joro.model import Page
 
 #: Waiting pages a server keeps in memory; the others stay on disk until these are used up.
 QUEUE_LIMIT = 16
+#: Where pages wait that are in a hurry, and those to be visited again: among pages so many links from a seed.
+URGENT, DUE = 0, 1
 
 
 class Queue:
@@ -22,6 +26,12 @@ class Queue:
         self.taken: dict[bytes, bytes] = {}  # handed out, and not yet deleted on disk
         self.more = more
         self.disk_from = b""  # no waiting key that is only on disk is smaller
+
+    def withdraw(self, key: bytes, value: bytes) -> None:
+        """A waiting page is taken out of its turn; on disk it stays until the next commit."""
+        self.heap = [entry for entry in self.heap if entry[0] != key]
+        heapq.heapify(self.heap)
+        self.taken[key] = value
 
     def trim(self) -> None:
         """Leave to the disk what exceeds QUEUE_LIMIT; only right after a commit."""

@@ -25,6 +25,7 @@ class Upkeep(msgspec.Struct, array_like=True):
     weight: float = 1.0  # importance
     history: bytes = b""  # of changes, see `schedule.change`
     absences: int = 0  # visits in a row that found the page gone
+    polled: bool = False  # a watched source: its dates are its own, no policy's
 
 
 class PageRecord(msgspec.Struct, array_like=True):
