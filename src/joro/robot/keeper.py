@@ -56,10 +56,13 @@ class Keeper:
         self._frontier = frontier
         self._settings = settings
         self.enabled = settings.enabled
+        has_dates = bool(frontier.kept(ADOPTED))
         # A crawl that keeps nothing fresh still learns, where there are dates already: none is forgotten.
-        self.learns = settings.enabled or bool(frontier.kept(ADOPTED))
+        self.learns = settings.enabled or has_dates
         self._planner = planner
         self._clock = clock
+        if self.enabled and has_dates:
+            planner.resume()
 
     @property
     def policy(self) -> Policy:

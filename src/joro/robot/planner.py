@@ -103,6 +103,16 @@ class Planner:
         self.plan: Plan | None = None
         self.report: PlanReport | None = None
 
+    def resume(self) -> None:
+        """After a restart: count all pages anew, and plan before the first of them is visited.
+
+        Their records are the truth, also after a crash. Servers' wishes are in the servers' records.
+        """
+        for record in self._frontier.all_visited():
+            if record.upkeep is not None:
+                self.policy.enters(record.upkeep.history, record.upkeep.weight)
+        self.round()
+
     def enters(self, server: ServerRecord, care: Upkeep) -> None:
         """A page wishes visits from now on."""
         wish(server.wishes, care.interval_s, care.weight)
