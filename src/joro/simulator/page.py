@@ -97,8 +97,8 @@ sockets: {ranking}.
 So {ahead} is ahead here, but the others are not alike. One reason may be that in this population servers
 visited often answer sooner (e grows a little with I), which S0 does not print.
 
-What FCFS and SJF miss above the bound they miss because all servers start at once; see what they miss when
-each server starts at a random moment, in the second table below.
+What FCFS and SJF miss above the bound they miss mostly because all servers start at once; the second table
+below shows what is left when each server starts at a random moment.
 """
 
 
