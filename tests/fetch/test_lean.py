@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import threading
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -122,6 +123,42 @@ def test_a_request_too_long_to_leave_in_one_go_arrives_whole() -> None:
             return len(received) - len(exchange.request), exchange.outcome is None
 
     assert run(scenario()) == (0, True)
+
+
+def test_a_large_page_does_not_wait_for_small_ones_that_came_after_it() -> None:
+    asked, sent = threading.Event(), threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        with listener.accept()[0] as first, listener.accept()[0] as second:
+            asked.wait()
+            for line, size in ((first, 100_000), (second, 5)):
+                line.recv(10_000)
+                line.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"x" * size)
+            sent.set()
+            second.recv(1)  # until they hang up
+
+    async def scenario(web: Scripted) -> list[int]:
+        ended: list[int] = []
+
+        async def fetch(host: str) -> None:
+            response = (await ask(client, web, host)).response
+            ended.append(len(response.body) if response else 0)
+
+        async with opened(limits=Limits(5.0, 5.0, 200_000, 1_000)) as client:
+            calls = []
+            for host in ("a.example", "b.example"):
+                calls.append(asyncio.ensure_future(fetch(host)))
+                await asyncio.sleep(0.05)
+            asked.set()
+            sent.wait(5.0)  # the loop stands still until both have come
+            await asyncio.gather(*calls)
+        return ended
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=serve, args=(listener,))
+        server.start()
+        assert run(scenario(Scripted(port=listener.getsockname()[1]))) == [100_000, 5]
+        server.join()
 
 
 def test_ipv6_and_nobody_there() -> None:

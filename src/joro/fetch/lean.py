@@ -36,7 +36,7 @@ class Lean:
         self._loop.add_reader(self._epoll.fileno(), self._on_ready)
         self._lines: dict[int, Line] = {}  # open connections, by file number
         self._busy: dict[Line, None] = {}
-        self._idle: dict[Place, Line] = {}  # the longest idle first; some may be closed by now
+        self._idle: dict[Place, Line] = {}  # the longest idle first
         times = (limits.timeout_s, limits.connect_timeout_s, limits.stall_s or limits.timeout_s, keep_alive_s)
         self._sweep_s = max(0.02, min(1.0, min(times) / 8))
         self._timer: asyncio.TimerHandle | None = None
@@ -107,8 +107,11 @@ class Lean:
     def _on_ready(self) -> None:
         for number, mask in self._epoll.poll(0, _BATCH):
             line = self._lines.get(number)
-            if line is not None:
-                line.on_ready(mask)
+            if line is None:
+                continue
+            line.on_ready(mask)
+            if not line.is_open and self._idle.get(line.place) is line:
+                del self._idle[line.place]
 
     def _sweep(self) -> None:
         """One look at all clocks; what came while the loop was busy elsewhere came in time."""
