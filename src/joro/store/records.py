@@ -65,7 +65,7 @@ class ServerRecord(msgspec.Struct, array_like=True):
     download_s: float = 0.0  # mean of a download
     longest_download_s: float = 0.0
     missed: int = 0  # visits that were due and came a whole interval late, since the last planning round
-    validated: int = 0  # answers whose validators told the truth, see `robot.keeper.validated`
+    validated: int = 0  # changes of pages that changed their validators, see `robot.keeper.validated`
 
 
 class RobotsRecord(msgspec.Struct, array_like=True):

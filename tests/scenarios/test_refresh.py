@@ -1,0 +1,149 @@
+"""Known pages are visited again: what counts as a change, what is archived, given up, and can be kept up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from joro.archive.names import warcs
+from joro.archive.read import CAPTURES, Record, capture_in, readable
+from joro.schedule import change
+from joro.store.frontier import Frontier
+from joro.store.records import PageRecord
+from joro.testweb.running import Running, separate
+from joro.testweb.settings import Settings
+from tests.scenarios.living import DAY_S, Life
+from tests.scenarios.stage import done
+
+#: One page of a server after another, without the pauses of real politeness: time is short here.
+BRISK: dict[str, Any] = {"interval_s": 1.0, "per_address": 64, "address_interval_s": 0.0}
+GONE_VISITS = 2
+
+Row = dict[str, Any]
+#: Type and status of a capture with a page's bytes.
+WHOLE = ("response", 200)
+
+
+@dataclass(frozen=True)
+class Month:
+    """Five weeks of a small web, and what was made of it."""
+
+    web: Running
+    life: Life
+    records: dict[str, PageRecord]
+    visits: dict[str, list[Row]]  # answers the servers gave, oldest first
+    facts: dict[str, dict[str, Any]]
+    news: set[str]  # front pages on which articles appear
+
+
+@pytest.fixture(scope="module")
+def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Month]:
+    settings = Settings(seed=12, hosts=30, pages=400, sizes="even", roles=("news",), speed=300_000.0)
+    refresh = {
+        "visits_per_day": 40,
+        "first_interval_s": 2 * DAY_S,
+        "least_interval_s": DAY_S / 2,
+        "most_interval_s": 6 * DAY_S,
+        "plan_every_s": DAY_S,
+        "gone_visits": GONE_VISITS,
+        "watch": False,
+    }
+    with separate(settings) as web:
+        life = Life(web, tmp_path_factory.mktemp("month") / "c")
+        life.live(life.days(35), refresh=refresh, politeness=BRISK)
+        facts = {page["url"]: page for page in web.oracle.get("/pages")}
+        news = {host["url"] for host in web.oracle.get("/hosts", role="news")}
+        yield Month(web, life, records_in(life), visits_to(web, set(facts)), facts, news)
+
+
+def records_in(life: Life) -> dict[str, PageRecord]:
+    frontier = Frontier(life.path / "frontier" / "0-of-1", read_only=True)
+    records = {record.url: record for record in frontier.all_visited()}
+    frontier.abandon()
+    return records
+
+
+def visits_to(web: Running, urls: set[str]) -> dict[str, list[Row]]:
+    visits: dict[str, list[Row]] = {}
+    for row in web.oracle.get("/log"):
+        if row["url"] in urls:
+            visits.setdefault(row["url"], []).append(row)
+    return visits
+
+
+def main_text_changes(month: Month, url: str, visits: int) -> int:
+    """How many of the first `visits` found another main text than the one before, as the servers see it."""
+    is_news_front = url in month.news
+    if month.facts[url]["kind"] not in ("poisson", "burst") and not is_news_front:
+        return 0
+    times = month.web.oracle.get("/changes", url=url)[url]
+    seen = [row["virtual"] for row in month.visits[url] if row["status"] in (200, 304)][:visits]
+    return sum(any(before < time <= now for time in times) for before, now in pairwise(seen))
+
+
+def test_changes_of_the_main_text_count_and_others_do_not(month: Month) -> None:
+    counted, true = {}, {}
+    for url, record in month.records.items():
+        if url in month.facts and record.upkeep is not None and record.upkeep.text:  # some say nothing at all
+            history = change.unpack([record.upkeep.history])[0]
+            counted[url] = int(history["changes"])
+            true[url] = main_text_changes(month, url, int(history["visits"]) + 1)
+    assert counted == true
+    assert sum(true.values()) > 50
+    redecorated = [url for url in true if month.facts[url]["kind"] == "cosmetic"]
+    assert sum(len(month.web.oracle.get("/changes", url=url)[url]) for url in redecorated) > 50
+
+
+def test_what_did_not_change_is_archived_as_a_revisit_and_all_of_it_is_sound(month: Month) -> None:
+    archive = month.life.path / "archive"
+    captures: dict[str, list[Record]] = {}
+    for name in warcs(archive):
+        for record in readable(archive / name):
+            if record.type in CAPTURES and record.url in month.facts:
+                captures.setdefault(record.url, []).append(record)
+    answers = {url: [row["status"] for row in rows] for url, rows in month.visits.items()}
+    assert {url: [each.status for each in records] for url, records in captures.items()} == answers
+    whole = {
+        url: [
+            capture_in(each).digest
+            for each in captures[url]
+            if each.type == "response" and each.status == 200
+        ]
+        for url in captures
+    }
+    assert all(one != other for each in whole.values() for one, other in pairwise(each))
+    kinds = Counter((each.type, each.status) for records in captures.values() for each in records)
+    assert min(kinds["revisit", 304], kinds["revisit", 200], kinds["response", 200]) > 20
+    done("archive", "check", "-C", month.life.path)
+
+
+def test_links_of_changed_pages_are_followed(month: Month) -> None:
+    """Articles that appeared on front pages after these had been collected."""
+    first = {url: month.visits[url][0]["virtual"] for url in month.news if url in month.visits}
+    late = [
+        article["url"]
+        for front, seen in first.items()
+        for article in month.web.oracle.get("/articles", host=month.facts[front]["host"], since=seen)
+    ]
+    assert sum(url in month.records and month.records[url].outcome == "ok" for url in late) > 10
+
+
+def test_a_page_that_is_gone_is_looked_for_again_and_then_given_up(month: Month) -> None:
+    given_up = 0
+    for url, rows in month.visits.items():
+        statuses = [row["status"] for row in rows]
+        absences = statuses.count(410)
+        if statuses[0] == 410 or not absences:
+            continue
+        record = month.records[url]
+        assert record.outcome == "gone"
+        assert statuses[-absences:] == [410] * absences
+        assert (record.upkeep is None) == (absences == GONE_VISITS)
+        assert record.upkeep is None or record.upkeep.absences == absences
+        given_up += record.upkeep is None
+    assert given_up > 0
