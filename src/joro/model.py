@@ -153,6 +153,7 @@ class Capture:
     warc: str  # file name inside archive/
     offset: int
     length: int  # compressed bytes of the record
+    elapsed_ms: int = 0  # from the request to the last byte; 0: not known
 
 
 @dataclass(frozen=True, slots=True)

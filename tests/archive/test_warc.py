@@ -1,6 +1,7 @@
 import gzip
 import subprocess
 import sysconfig
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
+from joro.archive.cdx import lookup
 from joro.archive.names import warcs
 from joro.archive.read import records, replay, response_of
+from joro.archive.recover import rebuild
 from joro.archive.warc import WarcWriter
 from joro.clock import FakeClock
 from joro.errors import ArchiveError
@@ -238,3 +241,12 @@ def test_any_bytes_come_back_and_satisfy_other_readers(
     with warc.open("rb") as file:
         for fast in FastIterator(file):
             assert fast.verify_payload_digest() or "WARC-Payload-Digest" not in fast.headers
+
+
+def test_how_long_the_server_took_survives_a_new_index(tmp_path: Path) -> None:
+    archive = writer(tmp_path)
+    archive.append(replace(visit(), elapsed_s=1.2345))
+    archive.close()
+    assert [capture.elapsed_ms for capture in lookup(tmp_path, URL)] == [1234]
+    rebuild(only(tmp_path))
+    assert [capture.elapsed_ms for capture in lookup(tmp_path, URL)] == [1234]

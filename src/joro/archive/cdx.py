@@ -39,6 +39,7 @@ class _Fields(msgspec.Struct, omit_defaults=True):
     offset: str
     filename: str
     microsecond: int = 0  # ours: two captures within a second stay in order
+    elapsed_ms: int = 0  # ours, too: how long the server took
 
 
 _encode = msgspec.json.Encoder().encode
@@ -57,6 +58,7 @@ def line_of(capture: Capture, date: str = "") -> bytes:
         str(capture.offset),
         capture.warc,
         microsecond(date),
+        capture.elapsed_ms,
     )
     return b"%b %b %b\n" % (surt(capture.url).encode(), stamp(date).encode(), _encode(fields))
 
@@ -74,6 +76,7 @@ def capture_of(line: bytes) -> Capture:
         fields.filename,
         int(fields.offset),
         int(fields.length),
+        fields.elapsed_ms,
     )
 
 

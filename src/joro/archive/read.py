@@ -127,6 +127,7 @@ def capture_in(record: Record) -> Capture:
     """Where the record lies, as `WarcWriter.append` said when it wrote it."""
     head, body = split(record.block)
     is_revisit = record.type == "revisit"
+    elapsed = record.fields.get("joro-elapsed-ms", "")
     return Capture(
         record.url,
         record.time,
@@ -136,6 +137,7 @@ def capture_in(record: Record) -> Capture:
         record.warc,
         record.offset,
         record.length,
+        int(elapsed) if elapsed.isdecimal() and len(elapsed) < 16 else 0,
     )
 
 

@@ -103,6 +103,7 @@ class WarcWriter:
             self._warc.path.name,
             offset,
             len(record),
+            elapsed_ms(visit),
         )
         self._index.append(line_of(capture, date))
         return capture
@@ -171,6 +172,11 @@ def _record(kind: str, record_id: str, date: str, fields: str, block: bytes) -> 
     return record
 
 
+def elapsed_ms(visit: Visit) -> int:
+    """How long the download took, at least a millisecond: 0 is what old records say."""
+    return max(1, round(visit.elapsed_s * 1e3))
+
+
 def _field(name: str, value: str) -> str:
     """One line of a WARC header, none for an empty value."""
     return f"{name}: {value}\r\n" if value else ""
@@ -197,6 +203,7 @@ def _revisit_record(
         + f"WARC-Refers-To-Target-URI: {visit.page.url}\r\n"
         + f"WARC-Refers-To-Date: {warc_date(known.time)}\r\n"
         + f"WARC-Payload-Digest: {known.digest}\r\nWARC-Block-Digest: {digest(head[0])}\r\n"
+        + f"Joro-Elapsed-Ms: {elapsed_ms(visit)}\r\n"
         + "Content-Type: application/http;msgtype=response\r\n"
     )
     return _record("revisit", record_id, date, fields, head[0])
@@ -223,6 +230,7 @@ def _response_record(
         + _field("WARC-IP-Address", visit.address)
         + _field("WARC-Protocol", protocol)
         + _field("WARC-Truncated", response.truncated.value if response.truncated else "")
+        + f"Joro-Elapsed-Ms: {elapsed_ms(visit)}\r\n"
         + (
             f"WARC-Payload-Digest: {payload_digest}\r\n"
             if is_agreed
