@@ -43,11 +43,15 @@ class Refresh:
     first_interval_s: float = setting(
         604_800.0, "wait before the second visit, until the crawl has seen how pages change", least=1.0
     )
-    gamma_alpha: float = setting(
-        0.05, "least chance of an unimportant page under gamma", least=0.0, most=1.0
-    )
+    gamma_alpha: float = setting(0.05, "least chance of an unimportant page under gamma", least=0.0, most=1.0)
     gone_visits: int = setting(
         4, "a page gone at so many visits in a row, each twice as far apart, is given up", least=1
+    )
+    watch: bool = setting(
+        True, "also read feeds, sitemaps and front pages, as often as something new appears there"
+    )
+    guess_sitemaps: bool = setting(
+        False, "ask a server whose robots.txt names no sitemap once for /sitemap.xml"
     )
     order: str = setting(
         "edf", "which waiting server gets the next socket: earliest deadline, S0's choice, or …", form=ORDERS

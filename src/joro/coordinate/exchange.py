@@ -30,6 +30,7 @@ class FoundLink(msgspec.Struct, array_like=True):
     hops: int
     cgi_hops: int
     found_on: str
+    kind: str = ""  # of a source to be watched, see `discover.watch`
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from joro.model import Document, Response
 from joro.parse.charset import charset_of, decode
 from joro.parse.directives import directives, header_directives
+from joro.parse.feed import declared_feeds
 from joro.parse.html import Tree
 from joro.parse.language import language_of
 from joro.parse.likeness import Likeness, bytes_likeness, likeness_of
@@ -40,6 +41,7 @@ class Outline:
     charset: str = ""
     likeness: Likeness = NO_LIKENESS  # only when asked for
     main: int = 0  # digest of the main text, only when asked for; 0: none
+    feeds: list[str] = field(default_factory=list)  # that the page names, only when asked for
 
     @property
     def follow(self) -> bool:
@@ -63,6 +65,7 @@ def outline(
     *,
     likeness: bool = False,
     main: bool = False,
+    feeds: bool = False,
 ) -> Outline:
     """Links and directives of a payload, and what else is asked for; what is no page has no links."""
     if not is_html(mime_of({"content-type": content_type}), payload[:_HEAD_BYTES]):
@@ -81,6 +84,7 @@ def outline(
         charset=charset,
         likeness=likeness_of(tree) if likeness else NO_LIKENESS,
         main=main_digest(tree) if main else 0,
+        feeds=declared_feeds(tree, base) if feeds else [],
     )
 
 
@@ -91,7 +95,13 @@ def _unfollowed(found: dict[str, bool]) -> frozenset[str]:
 
 
 def outline_of(
-    url: str, response: Response, agent: str = "joro", *, likeness: bool = False, main: bool = False
+    url: str,
+    response: Response,
+    agent: str = "joro",
+    *,
+    likeness: bool = False,
+    main: bool = False,
+    feeds: bool = False,
 ) -> Outline:
     """The outline of a response; a redirect is a page with one link."""
     headers = response.headers
@@ -109,7 +119,9 @@ def outline_of(
     if content.undecoded and not is_html("", content.content[:_HEAD_BYTES]):
         return Outline(directives=header_directives(x_robots, agent), base=url)
     content_type = headers.get("content-type", "")
-    return outline(content.content, url, content_type, x_robots, agent, likeness=likeness, main=main)
+    return outline(
+        content.content, url, content_type, x_robots, agent, likeness=likeness, main=main, feeds=feeds
+    )
 
 
 def document_of(url: str, response: Response, agent: str = "joro") -> Document:

@@ -61,6 +61,7 @@ class Keeper:
         self.learns = settings.enabled or has_dates
         self._planner = planner
         self._clock = clock
+        self._urged: list[str] = []  # servers of pages urged since the last commit
         if self.enabled and has_dates:
             planner.resume()
 
@@ -93,19 +94,23 @@ class Keeper:
             return []
         now, calendar = self._clock.now(), self._frontier.calendar
         popped = calendar.pop(now, BATCH)
+        urged, self._urged = self._urged, []
         if not len(popped):
-            return []
+            return urged
         dates = self._dates(popped)
         is_due = dates <= now
         calendar.put_off(popped[~is_due], dates[~is_due])
         due = popped[is_due]
         records = self._frontier.records(due["mark"])
         calendar.drop(due)
-        return [
+        return urged + [
             server_of(record.url)
             for record, counts in zip(records, counting(due, records).tolist(), strict=True)
-            if counts and record is not None and self._frontier.wait_again(record, first=True)
+            if counts and record is not None and self._wait(record, urgent=_is_polled(record))
         ]
+
+    def _wait(self, record: PageRecord, *, urgent: bool) -> bool:
+        return self._frontier.wait_again(record, first=True, urgent=urgent)
 
     def _dates(self, popped: Entries) -> NDArray[np.float64]:
         """When pages should be visited by what they cost and are worth now; a signal's date stands."""
@@ -141,10 +146,13 @@ class Keeper:
             return {}
         return {"etag": care.etag, "last-modified": care.modified}
 
-    def learn(self, visit: Visit, before: PageRecord | None, digest: str, main: int) -> Upkeep | None:
+    def learn(
+        self, visit: Visit, before: PageRecord | None, digest: str, main: int, read_at: float | None = None
+    ) -> Upkeep | None:
         """What is kept of a page from now on; None when it is not visited again.
 
-        `digest` is that of the payload, "" where none came; `main` that of its main text.
+        `digest` is that of the payload, "" where none came; `main` that of its main text; `read_at` when a
+        watched source wants to be read again, whatever the policy wishes.
         """
         care = before.upkeep if before is not None else None
         server = self._frontier.server(visit.page.server)
@@ -156,6 +164,10 @@ class Keeper:
             server.validated = validated(server.validated, visit, care, digest)
             self._planner.leaves(server, care)
         after = self._after(visit, care, digest, main)
+        if read_at is not None:
+            after = _polled(visit, care, after, read_at)
+        elif after is not None:
+            after.polled = False
         if after is not None:
             self._planner.enters(server, after)
             self._date(visit.page, after)
@@ -235,7 +247,10 @@ class Keeper:
     def urge(self, url: str, *, urgent: bool = False) -> bool:
         """Let a visited page wait now, whatever its date: a signal says that it has changed."""
         record = self._frontier.visited(fingerprint(url))
-        return record is not None and self._frontier.wait_again(record, first=True, urgent=urgent)
+        if record is None or not self._wait(record, urgent=urgent):
+            return False
+        self._urged.append(server_of(url))
+        return True
 
 
 def is_changed(visit: Visit, care: Upkeep, digest: str, main: int) -> bool:
@@ -246,7 +261,7 @@ def is_changed(visit: Visit, care: Upkeep, digest: str, main: int) -> bool:
 
 
 def validated(count: int, visit: Visit, care: Upkeep, digest: str) -> int:
-    """How many changes of pages have changed a server's validators, after one more visit; negative after a lie.
+    """How many changes have changed a server's validators, after one more visit; negative after a lie.
 
     A page that changed while its validator stayed would be called unchanged for ever.
     """
@@ -260,8 +275,20 @@ def validated(count: int, visit: Visit, care: Upkeep, digest: str) -> int:
 
 
 def _is_priced(care: Upkeep) -> bool:
-    """At its second visit, and while it is gone, a page has a date that no price moves."""
-    return bool(care.history) and not care.absences
+    """At its second visit, while it is gone, and as a source a page has a date that no price moves."""
+    return bool(care.history) and not care.absences and not care.polled
+
+
+def _is_polled(record: PageRecord) -> bool:
+    return record.upkeep is not None and record.upkeep.polled
+
+
+def _polled(visit: Visit, care: Upkeep | None, after: Upkeep | None, read_at: float) -> Upkeep:
+    """A source is never given up, and its date is its own."""
+    after = after or (_copied(care) if care is not None else Upkeep())
+    after.version = care.version + 1 if care is not None else 1
+    after.due, after.interval_s, after.polled = read_at, max(read_at - visit.time, 1.0), True
+    return after
 
 
 def _copied(care: Upkeep) -> Upkeep:

@@ -116,12 +116,14 @@ class Planner:
     def enters(self, server: ServerRecord, care: Upkeep) -> None:
         """A page wishes visits from now on."""
         wish(server.wishes, care.interval_s, care.weight)
-        self.policy.enters(care.history, care.weight)
+        if not care.polled:
+            self.policy.enters(care.history, care.weight)
 
     def leaves(self, server: ServerRecord, care: Upkeep) -> None:
         """A page no longer wishes what it wished."""
         unwish(server.wishes, care.interval_s, care.weight)
-        self.policy.leaves(care.history, care.weight)
+        if not care.polled:
+            self.policy.leaves(care.history, care.weight)
 
     def page_intervals_s(
         self, servers: NDArray[np.uint64], wished_s: ArrayLike, weights: ArrayLike

@@ -40,9 +40,11 @@ from joro.parse.page import Outline, document_of, outline_of
 from joro.parse.payload import payload
 from joro.robot.keeper import Keeper
 from joro.robot.planner import Planner
+from joro.robot.watcher import Watcher
 from joro.schedule.turns import Turns
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
+from joro.store.queue import URGENT
 from joro.store.records import PageRecord, ServerRecord
 from joro.url import server_of
 
@@ -126,7 +128,7 @@ class Robot:
             self._tries[page.url] = tries + 1
             self.frontier.put_back(page)
             return
-        verdict = self._wants(visit)
+        verdict = self._wants(visit, before)
         digest = ""
         if not verdict.keep:
             visit = replace(visit, outcome=Outcome.UNWANTED)
@@ -138,9 +140,9 @@ class Robot:
         self.revisits += before is not None
         self._uncommitted += 1
 
-    def _wants(self, visit: Visit) -> Verdict:
+    def _wants(self, visit: Visit, before: PageRecord | None) -> Verdict:
         """Does the page belong into the archive, and its links into the frontier?"""
-        page = visit.page
+        page = self._watcher.first_seen(visit.page, before)
         judged = self._wanted.needs_language or self._wanted.needs_text
         if visit.response is None or visit.outcome is not Outcome.OK or not judged:
             return self._wanted.verdict(page.url, page.hops)
@@ -149,32 +151,38 @@ class Robot:
 
     def _close(self, visit: Visit, before: PageRecord | None, digest: str, *, follow: bool = True) -> None:
         """What visits and replayed captures have in common; `digest` is that of what was archived."""
-        main = 0
+        outline, page = None, self._watcher.first_seen(visit.page, before)
         if visit.response is not None and visit.outcome in LEADING_ON:
-            outline = self._outline(visit.page, visit.response, is_new=before is None)
-            main = outline.main
-            if follow and self._discovers:
-                self._register(outline.to_follow, self._keeper.first_seen(visit.page, before))
-        care = self._keeper.learn(visit, before, digest, main) if self._keeper.learns else None
-        self.frontier.done(visit, before.hops if before is not None else None, care)
+            outline = self._outline(page, visit.response, is_new=before is None)
+        read_at = self._watcher.learn(visit, page, before, digest, outline)
+        if outline is not None and follow:
+            self._register(outline.to_follow, page)
+        main = outline.main if outline is not None else 0
+        care = self._keeper.learn(visit, before, digest, main, read_at) if self._keeper.learns else None
+        self.frontier.done(visit, page.hops, care)
 
     def _outline(self, page: Page, response: Response, *, is_new: bool) -> Outline:
         """Read a page; one seen for the first time is looked at by the guard against traps, too."""
         visits = self.frontier.server(page.server).visited
         watched = is_new and self._traps.watches(page.url, visits)
-        name, keeps = self._settings.identity.name, self._keeper.learns
-        outline = outline_of(page.url, response, name, likeness=watched, main=keeps)
+        name, keeps, feeds = self._settings.identity.name, self._keeper.learns, self._watcher.enabled
+        outline = outline_of(page.url, response, name, likeness=watched, main=keeps, feeds=feeds)
         if watched:
             self._traps.observe(page.url, outline.likeness, visits)
         return outline
 
-    def _register(self, urls: list[str], source: Page) -> None:
+    def _register(self, urls: list[str], source: Page, *, urgent: bool = False) -> None:
         """Take in the links of a page: those of our share, and those to be sent to another robot."""
+        if not self._discovers:
+            return
+        hops = URGENT if urgent else source.hops + 1
         for ours, cgi_hops in self._boundary.follow(source.url, source.hops, source.cgi_hops, urls):
             if self._share.count > 1:
-                ours = self._send_foreign(ours, source.hops + 1, source.url)
-            if self.frontier.add(ours, source.hops + 1, cgi_hops=cgi_hops, found_on=source.url):
+                ours = self._send_foreign(ours, hops, source.url)
+            if self.frontier.add(ours, hops, cgi_hops=cgi_hops, found_on=source.url) or urgent:
                 self._settle()
+            if urgent:  # some may wait already, far behind
+                self._enter([server_of(url) for url in ours if self.frontier.hasten(url)])
 
     def _send_foreign(self, urls: list[str], hops: int, found_on: str) -> list[str]:
         ours = []
@@ -182,7 +190,7 @@ class Robot:
             owner = self._share.owner(server_of(url))
             if owner == self._share.number:
                 ours.append(url)
-            elif self.frontier.is_unfamiliar(url):
+            elif hops == URGENT or self.frontier.is_unfamiliar(url):
                 self.exchange.offer(owner, FoundLink(url, hops, 0, found_on))
         return ours
 
@@ -206,6 +214,7 @@ class Robot:
             self._archive.append(visit)
         body = payload(visit.response, SIZE_LIMIT_BYTES) if visit.response is not None else b""
         self._enter([self._exclusions.learn(errand, visit, body)])
+        self._watcher.rules_learned(errand.server)
 
     def _postpone(self, page: Page, errand: Errand | None) -> None:
         if errand is not None:
@@ -281,6 +290,8 @@ class Robot:
             share=share.count,
         )
         self._keeper = Keeper(self.frontier, settings.refresh, planner, clock)
+        watching = self.frontier, settings.refresh, self._keeper, self._boundary, self.exchange, share
+        self._watcher = Watcher(*watching, self._register, self._exclusions.rules, discovers=discovers)
         self._turns = Turns(planner.rank if settings.refresh.enabled else None)
         self._replay(collection)
         limit = settings.archive.warc_limit_bytes
@@ -320,7 +331,8 @@ class Robot:
     def _read_mail(self) -> None:
         """Close the batches for other robots, and take in the links they sent."""
         for link in self.exchange.before_commit():
-            self.frontier.add([link.url], link.hops, cgi_hops=link.cgi_hops, found_on=link.found_on)
+            if not self._watcher.takes(link):
+                self.frontier.add([link.url], link.hops, cgi_hops=link.cgi_hops, found_on=link.found_on)
 
     def _replay(self, collection: Collection) -> None:
         """After a crash: what the archive holds beyond the last commit enters the frontier."""
@@ -335,7 +347,9 @@ class Robot:
                 outcome = outcome_of(response.status, response.headers)
                 visit = Visit(page, record.time, outcome, response=response)
                 before = self._keeper.before(page)
-                self._close(visit, before, capture_in(record).digest, follow=self._wants(visit).follow)
+                self._close(
+                    visit, before, capture_in(record).digest, follow=self._wants(visit, before).follow
+                )
                 self.frontier.settle(self._boundary.quota, self._traps.admit)
         self._read_mail()
         self.frontier.settle(self._boundary.quota, self._traps.admit)

@@ -1,0 +1,374 @@
+"""Which pages are sources of news, and what did a reading of one lead to?
+
+In:    every visit that ended, with the page's outline; robots.txt files, as they are learned.
+Out:   sources, registered as pages; urgent pages first in their servers' queues, other new ones as usual;
+       known pages that changed wait again; of every source the moment of its next reading.
+Never: asks the network: a source is a page, visited in its server's turn and archived like any other;
+       keeps a source in memory; reads anything twice because of a crash: states and visits share one commit.
+Paper: S4-01, the RSS and news collectors beside the one that refreshes.
+
+What a reading means is `discover.watch`'s business. Here it is fed with records, and obeyed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+from msgspec import structs
+
+from joro.config import Refresh
+from joro.coordinate.exchange import Exchange, FoundLink
+from joro.coordinate.share import Share
+from joro.discover.feeds import Declared
+from joro.discover.news import front_entries, is_barren, is_hub, may_be_front
+from joro.discover.scope import Boundary
+from joro.discover.sitemaps import SITEMAP_LIMIT, listed_sitemaps, sitemap_sources
+from joro.discover.trust import Trust, is_announced
+from joro.discover.watch import FEED, FRONT, INDEX, SITEMAP, Findings, Reading, Watched, failed, portions
+from joro.discover.watch import unchanged as unchanged_since
+from joro.discover.watch import watch as first_watched
+from joro.fetch.robotstxt import Robots
+from joro.model import Entry, Outcome, Page, PollHints, Response, Visit
+from joro.parse.feed import read_feed
+from joro.parse.page import Outline
+from joro.parse.payload import payload
+from joro.parse.sitemap import sitemap_of
+from joro.robot.keeper import Keeper, is_changed
+from joro.store.frontier import Frontier
+from joro.store.queue import URGENT
+from joro.store.records import PageRecord
+from joro.url import fingerprint, path_of, server_of
+
+#: A source is followed through so many redirects and indexes.
+DEPTH_LIMIT = 3
+#: Entries whose dates are still looked at when a server's dates proved worthless: it may mend its ways.
+SAMPLE = 50
+
+Register = Callable[..., None]
+
+
+class Sight(msgspec.Struct, array_like=True):
+    """What watching remembers of a page."""
+
+    watched: Watched | None = None  # as a source, or as a front page on trial
+    hops: int = 0  # links from a seed to a page that waits out of its turn, or to where a source was named
+    depth: int = 0  # redirects and indexes that led to a source
+    is_guess: bool = False  # nobody named it
+    announced: float = 0.0  # when a source last told that the page has changed
+
+
+class Lookout(msgspec.Struct, array_like=True):
+    """What watching remembers of a server."""
+
+    declared: Declared = msgspec.field(default_factory=Declared)
+    trust: Trust = msgspec.field(default_factory=Trust)
+    sitemaps: int = 0
+    has_guessed: bool = False
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_sight = msgspec.msgpack.Decoder(Sight).decode
+_lookout = msgspec.msgpack.Decoder(Lookout).decode
+NOTHING = Sight()
+
+
+class Watcher:
+    """The sources of one robot; `register(urls, page, urgent=…)` takes in links as the robot does."""
+
+    def __init__(
+        self,
+        frontier: Frontier,
+        settings: Refresh,
+        keeper: Keeper,
+        boundary: Boundary,
+        exchange: Exchange,
+        share: Share,
+        register: Register,
+        rules: Callable[[str], Robots | None],
+        *,
+        discovers: bool = True,
+    ) -> None:
+        self._frontier = frontier
+        self._sources = frontier.sources
+        # Who takes in no new pages must not read what is new either: it would be known then, and lost.
+        self.enabled = settings.enabled and settings.watch and discovers
+        self._guesses = settings.guess_sitemaps
+        self._keeper = keeper
+        self._boundary = boundary
+        self._exchange = exchange
+        self._share = share
+        self._register = register
+        self._rules = rules
+        self._unasked: set[str] = set()  # servers whose robots.txt is new, until a page of theirs is visited
+
+    def first_seen(self, page: Page, before: PageRecord | None) -> Page:
+        """The page as it was found, as many links from a seed as it was then."""
+        if before is not None or page.hops != URGENT or not self.enabled:
+            return self._keeper.first_seen(page, before)
+        return replace(page, hops=self._sight(page.url).hops)
+
+    def rules_learned(self, server: str) -> None:
+        """A server's robots.txt was read; sitemaps it names are taken up with the server's next page."""
+        if self.enabled:
+            self._unasked.add(server)
+
+    def learn(
+        self, visit: Visit, page: Page, before: PageRecord | None, digest: str, outline: Outline | None
+    ) -> float | None:
+        """Take in a visit; when the page is to be read again, or None when its date is the policy's.
+
+        `page` is the page as it was first seen, `digest` that of the payload.
+        """
+        if not self.enabled:
+            return None
+        sight = self._sight(page.url)
+        care = before.upkeep if before is not None else None
+        if before is not None and sight.announced:
+            self._compare(visit, before, sight.announced, digest, outline)
+        self._look_around(visit, page, outline)
+        same = visit.outcome is Outcome.NOT_MODIFIED or (
+            care is not None and bool(digest) and digest == care.body
+        )
+        if sight.watched is None or sight.watched.kind == FRONT:
+            watched = self._front(visit, page, sight.watched, outline, is_new=before is None, is_same=same)
+            is_polled = watched is not None and is_hub(watched)
+        else:
+            watched = self._source(visit, page, sight, outline, is_same=same)
+            is_polled = watched is not None
+        hops = page.hops if watched is not None else 0
+        self._keep(page.url, structs.replace(self._sight(page.url), watched=watched, hops=hops))
+        return watched.due_at if watched is not None and is_polled else None
+
+    def watch(
+        self,
+        kind: str,
+        url: str,
+        page: Page,
+        now: float,
+        *,
+        home: str = "",
+        depth: int = 0,
+        guess: bool = False,
+    ) -> None:
+        """Read a source as soon as its server's turn comes, and from time to time; `page` named it."""
+        owner = self._share.owner(server_of(url))
+        if owner != self._share.number:
+            self._exchange.offer(owner, FoundLink(url, page.hops, 0, page.url, kind))
+            return
+        sight, lookout = self._sight(url), self._lookout(server_of(url))
+        is_watched = sight.watched is not None and sight.watched.kind != FRONT
+        if is_watched or depth > DEPTH_LIMIT or lookout.sitemaps >= SITEMAP_LIMIT:
+            return
+        if not self._boundary.within([url], page.hops + 1):
+            return
+        watched = first_watched(kind, page.url, now)
+        if home:
+            watched = structs.replace(watched, home=home)
+        self._keep(url, Sight(watched, page.hops, depth, guess, sight.announced))
+        if kind == SITEMAP:
+            lookout.sitemaps += 1
+            self._sources.keep_server(server_of(url), _encode(lookout))
+        self._register([url], page, urgent=True)
+        self._keeper.urge(url, urgent=True)  # if it was visited before
+
+    def takes(self, link: FoundLink) -> bool:
+        """Take up a source that another robot found on our servers."""
+        if link.kind and self.enabled:
+            self.watch(link.kind, link.url, Page(link.found_on, link.hops, server_of(link.found_on)), 0.0)
+        return bool(link.kind)
+
+    def _look_around(self, visit: Visit, page: Page, outline: Outline | None) -> None:
+        """Take up the sources that a page and its server's robots.txt name."""
+        if outline is not None and outline.feeds and visit.outcome is Outcome.OK:
+            lookout = self._lookout(page.server)
+            chosen = lookout.declared.add(page.url, outline.feeds)
+            self._keep_lookout(page.server, lookout)
+            for url in chosen:
+                self.watch(FEED, url, page, visit.time)
+        if page.server in self._unasked and visit.response is not None:
+            self._take_sitemaps(page, visit.time)
+
+    def _take_sitemaps(self, page: Page, now: float) -> None:
+        rules = self._rules(page.server)
+        if rules is None:
+            return
+        self._unasked.discard(page.server)
+        lookout = self._lookout(page.server)
+        guess = self._guesses and not lookout.has_guessed and not rules.sitemaps
+        if guess:
+            lookout.has_guessed = True
+            self._keep_lookout(page.server, lookout)
+        for url in sitemap_sources(page.server, rules.sitemaps, guess=guess):
+            self.watch(SITEMAP, url, page, now, guess=guess)
+
+    def _front(
+        self,
+        visit: Visit,
+        page: Page,
+        watched: Watched | None,
+        outline: Outline | None,
+        *,
+        is_new: bool,
+        is_same: bool,
+    ) -> Watched | None:
+        """A page that may be a front page, at a visit it gets anyway or, if it is one, for its own sake."""
+        is_read = visit.outcome is Outcome.OK and outline is not None
+        if watched is None:
+            # On its first visit only a server's own front page is remembered: a crawl has better to do.
+            if not is_read or (is_new and path_of(page.url) != "/"):
+                return None
+            if outline is None or not may_be_front(page.url, len(outline.links)):
+                return None
+            watched = first_watched(FRONT, page.url, visit.time)
+        if is_barren(watched):
+            return structs.replace(watched, marks=b"", older=b"")
+        if is_same and watched.readings:
+            return unchanged_since(watched, visit.time)
+        if not is_read or outline is None:
+            return failed(watched, visit.time)
+        # What stands there at first is neither new nor old.
+        reading = Reading(watched, visit.time, self._last_visits if watched.readings else _all_known)
+        findings = reading.sift(front_entries(page.url, outline.to_follow))
+        if is_hub(watched):
+            self._hurry(findings.urgent, page)
+        return reading.close()
+
+    def _source(
+        self, visit: Visit, page: Page, sight: Sight, outline: Outline | None, *, is_same: bool
+    ) -> Watched | None:
+        """A feed or a sitemap was visited; None when it was a guess, and wrong."""
+        watched = sight.watched
+        assert watched is not None
+        if is_same and watched.readings:
+            return unchanged_since(watched, visit.time)
+        if visit.outcome is Outcome.OK and visit.response is not None:
+            kind, entries, hints = _opened(watched.kind, page.url, visit.response)
+            if kind:
+                return self._read(
+                    visit.time, page, sight, structs.replace(watched, kind=kind), entries, hints
+                )
+        if visit.outcome is Outcome.REDIRECT and outline is not None and outline.links:
+            target, depth = outline.links[0], sight.depth + 1
+            self.watch(watched.kind, target, page, visit.time, home=watched.home, depth=depth)
+        if sight.is_guess and not watched.readings and visit.response is not None:
+            return None
+        return failed(watched, visit.time)
+
+    def _read(
+        self,
+        now: float,
+        page: Page,
+        sight: Sight,
+        watched: Watched,
+        entries: Iterable[Entry],
+        hints: PollHints,
+    ) -> Watched:
+        trust = self._lookout(page.server).trust
+        reading = Reading(watched, now, self._last_visits, trust)
+        sample = SAMPLE if trust.is_broken else 0
+        for portion in portions(entries):
+            findings = reading.sift(portion)
+            self._hurry(findings.urgent, page)
+            if findings.new:
+                self._register(findings.new, page)
+            self._take_listed(findings, page, sight, now)
+            self._take_signals(findings, watched.kind, now, is_good=trust.is_good)
+            if sample:
+                self._announce(self._dated(portion[:sample], now), now)
+                sample = 0
+        return reading.close(hints)
+
+    def _take_listed(self, findings: Findings, page: Page, sight: Sight, now: float) -> None:
+        """The sitemaps of an index: new ones are watched, others have changed."""
+        if not findings.sitemaps:
+            return
+        known = self._lookout(page.server).sitemaps
+        for url in listed_sitemaps(page.url, findings.sitemaps, known, sight.depth):
+            if self._sight(url).watched is not None:
+                self._keeper.urge(url)
+            else:
+                self.watch(SITEMAP, url, page, now, depth=sight.depth + 1)
+
+    def _take_signals(self, findings: Findings, kind: str, now: float, *, is_good: bool) -> None:
+        """Known pages changed, it is said; who has told the truth so far is believed."""
+        self._announce([signal.url for signal in findings.signals], now)
+        if is_good:
+            for signal in findings.signals:
+                self._keeper.urge(signal.url, urgent=kind == FEED)
+
+    def _announce(self, urls: Iterable[str], now: float) -> None:
+        for url in urls:
+            self._keep(url, structs.replace(self._sight(url), announced=now))
+
+    def _dated(self, entries: list[Entry], now: float) -> list[str]:
+        """Pages of which worthless dates say that they changed."""
+        visits = self._last_visits([entry.url for entry in entries])
+        return [
+            entry.url
+            for entry, visited_at in zip(entries, visits, strict=True)
+            if visited_at and is_announced(entry.time, entry.span_s, visited_at)
+        ]
+
+    def _compare(
+        self, visit: Visit, before: PageRecord, announced: float, digest: str, outline: Outline | None
+    ) -> None:
+        """Had the page changed when its server said so, and had it not when the server was silent?"""
+        care = before.upkeep
+        if care is None or not care.body or visit.outcome not in (Outcome.OK, Outcome.NOT_MODIFIED):
+            return
+        lookout = self._lookout(visit.page.server)
+        lookout.trust.book(
+            announced=announced > before.time,
+            changed=is_changed(visit, care, digest, outline.main if outline is not None else 0),
+            elapsed_s=visit.time - care.seen_at,
+        )
+        self._keep_lookout(visit.page.server, lookout)
+
+    def _hurry(self, urls: list[str], page: Page) -> None:
+        """Let pages nobody has visited come first at their servers."""
+        near = self._boundary.within(urls, page.hops + 1) if urls else []
+        for url in near:
+            if self._share.owner(server_of(url)) == self._share.number:
+                self._keep(url, structs.replace(self._sight(url), hops=page.hops + 1))
+        if near:
+            self._register(near, page, urgent=True)
+
+    def _last_visits(self, urls: list[str]) -> list[float | None]:
+        marks = np.fromiter(map(fingerprint, urls), np.uint64, len(urls))
+        return [record.time if record is not None else None for record in self._frontier.records(marks)]
+
+    def _sight(self, url: str) -> Sight:
+        packed = self._sources.of_page(url)
+        return _sight(packed) if packed is not None else NOTHING
+
+    def _keep(self, url: str, sight: Sight) -> None:
+        if sight != NOTHING:
+            self._sources.keep_page(url, _encode(sight))
+        elif self._sources.of_page(url) is not None:
+            self._sources.keep_page(url, None)
+
+    def _lookout(self, server: str) -> Lookout:
+        packed = self._sources.of_server(server)
+        return _lookout(packed) if packed is not None else Lookout()
+
+    def _keep_lookout(self, server: str, lookout: Lookout) -> None:
+        packed = _encode(lookout)
+        if packed != self._sources.of_server(server):
+            self._sources.keep_server(server, packed)
+
+
+def _opened(kind: str, url: str, response: Response) -> tuple[str, Iterable[Entry], PollHints]:
+    """The entries of a source, with what it is ("": no source) and when it asks to be read."""
+    if kind == FEED:
+        feed = read_feed(payload(response), url, response.headers.get("content-type", ""))
+        return (FEED if feed.kind else ""), feed.entries, feed.hints
+    sitemap = sitemap_of(url, response)
+    found = INDEX if sitemap.kind == "index" else SITEMAP if sitemap.kind else ""
+    return found, sitemap.entries, PollHints()
+
+
+def _all_known(urls: list[str]) -> list[float | None]:
+    return [1.0] * len(urls)
