@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from joro.archive.names import warcs
 from joro.archive.read import CAPTURES, Record, capture_in, readable
+from joro.robot import Robot
+from joro.robot.planner import PlanReport
 from joro.schedule import change
 from joro.store.frontier import Frontier
 from joro.store.records import PageRecord
 from joro.testweb.running import Running, separate
 from joro.testweb.settings import Settings
+from joro.url import fingerprint
 from tests.scenarios.living import DAY_S, Life
 from tests.scenarios.stage import done
 
@@ -147,3 +152,83 @@ def test_a_page_that_is_gone_is_looked_for_again_and_then_given_up(month: Month)
         assert record.upkeep is None or record.upkeep.absences == absences
         given_up += record.upkeep is None
     assert given_up > 0
+
+
+def test_robots_that_are_killed_lose_no_date_and_come_back_no_sooner(tmp_path: Path) -> None:
+    """All pages wish the same interval. Of visits since the last commit a killed robot knows nothing."""
+    wished_s = 4 * DAY_S
+    refresh: dict[str, Any] = {"plan_every_s": DAY_S, "watch": False}
+    refresh |= dict.fromkeys(("first_interval_s", "least_interval_s", "most_interval_s"), wished_s)
+    settings = Settings(seed=3, hosts=20, pages=160, sizes="even", roles=("normal",), speed=150_000.0)
+    kills = []
+    with separate(settings) as web:
+        life = Life(web, tmp_path / "c")
+        for number in (1, 2):
+            life.live_and_be_killed(visited_by(web, 230 * number), refresh=refresh, politeness=BRISK)
+            kills.append(life.now())
+        life.live(life.days(4))
+        visits = visits_to(web, {page["url"] for page in web.oracle.get("/pages")})
+    assert undated(life) == []
+    # In real time: a commit, and how late a busy server may note a request.
+    forgotten_s, blur_s = 1.0 * settings.speed, 0.5 * settings.speed
+    for times in ([row["virtual"] for row in rows] for rows in visits.values()):
+        for before, now in pairwise(times):
+            is_forgotten = any(before <= kill <= before + forgotten_s for kill in kills)
+            assert is_forgotten or now - before > wished_s - blur_s
+    assert sum(len(rows) for rows in visits.values()) > 2 * settings.pages
+
+
+def visited_by(web: Running, requests: int) -> Callable[[], bool]:
+    return lambda: bool(web.oracle.get("/summary")["requests"] >= requests)
+
+
+def undated(life: Life) -> list[str]:
+    """Pages that ought to be visited again, and neither wait nor have a date."""
+    frontier = Frontier(life.path / "frontier" / "0-of-1", read_only=True)
+    dates = {(int(date["mark"]), int(date["version"])) for date in frontier.calendar.pop(math.inf, 10**6)}
+    lost = [
+        record.url
+        for record in frontier.all_visited()
+        if record.outcome in ("ok", "not modified")
+        and (record.upkeep is None or (fingerprint(record.url), record.upkeep.version) not in dates)
+        and frontier.queued(record.url) is None
+    ]
+    frontier.abandon()
+    return lost
+
+
+def test_too_few_sockets_are_told_at_once_and_with_longer_intervals_nothing_is_missed(tmp_path: Path) -> None:
+    """120 pages wish a visit a minute. Answers take 4.5 s of virtual time: 9 sockets are the least."""
+    wished_s, enough, short = 60.0, list[PlanReport](), list[PlanReport]()
+    refresh: dict[str, Any] = {"plan_every_s": 30.0, "watch": False}
+    refresh |= dict.fromkeys(("first_interval_s", "least_interval_s", "most_interval_s"), wished_s)
+    settings = Settings(
+        seed=3, hosts=60, pages=120, sizes="even", roles=("normal",), speed=30.0, latency_s=0.15, warm=True
+    )
+    with separate(settings) as web:
+        life = Life(web, tmp_path / "c")
+        life.live(noted(enough, revisits=120), fetch={"sockets": 60}, refresh=refresh, politeness=BRISK)
+        cut_at = life.now()
+        life.live(noted(short, revisits=180), fetch={"sockets": 6})
+        visits = visits_to(web, {page["url"] for page in web.oracle.get("/pages")})
+    first = short[0]
+    assert enough[-1].bound > 6
+    assert (first.is_revised, first.rule, first.sockets) == (True, "stretch", 6)
+    assert first.bound > 6 >= first.bound_after
+    assert [plan.missed for plan in short[1:]] == [0] * (len(short) - 1)
+    least_s = 0.8 * wished_s * min(plan.strength for plan in short)
+    later = [[row["virtual"] for row in rows if row["virtual"] > cut_at] for rows in visits.values()]
+    assert all(now - before > least_s for times in later for before, now in pairwise(times))
+    assert all(later)
+
+
+def noted(rounds: list[PlanReport], revisits: int) -> Callable[[Robot], bool]:
+    """Until so many pages were visited again; every planning round meanwhile is noted."""
+
+    def is_over(robot: Robot) -> bool:
+        report = robot.plan
+        if report is not None and (not rounds or rounds[-1] is not report):
+            rounds.append(report)
+        return len(rounds) >= 3 and robot.revisits >= revisits
+
+    return is_over

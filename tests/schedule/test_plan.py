@@ -153,3 +153,10 @@ def test_one_slow_download_is_forgotten_in_time() -> None:
         timing = timing.after(1.0)
     assert timing.longest_s < 1.1
     assert timing.mean_s == pytest.approx(1.0, abs=0.01)
+
+
+def test_the_first_download_soon_weighs_no_more_than_the_others() -> None:
+    timing = Timing()
+    for earlier, elapsed_s in enumerate([10.0, 1.0, 1.0, 1.0, 2.0]):
+        timing = timing.after(elapsed_s, earlier)
+    assert timing.mean_s == pytest.approx(3.0)

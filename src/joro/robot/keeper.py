@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from joro.clock import Clock
 from joro.config import Refresh
 from joro.model import Known, Outcome, Page, Visit
-from joro.robot.planner import Planner
+from joro.robot.planner import Planner, PlanReport
 from joro.robot.policy import Policy
 from joro.schedule import change
 from joro.schedule.plan import Timing
@@ -69,6 +69,11 @@ class Keeper:
     def policy(self) -> Policy:
         """How often pages are visited, at the present price."""
         return self._planner.policy
+
+    @property
+    def plan(self) -> PlanReport | None:
+        """What the last planning round came to."""
+        return self._planner.report
 
     def adopt(self) -> None:
         """Give dates to pages collected before there was refreshing, spread over the first interval."""
@@ -158,7 +163,7 @@ class Keeper:
         server = self._frontier.server(visit.page.server)
         if visit.response is not None and visit.elapsed_s > 0.0:
             timing = Timing(server.download_s, server.longest_download_s)
-            server.download_s, server.longest_download_s = timing.after(visit.elapsed_s)
+            server.download_s, server.longest_download_s = timing.after(visit.elapsed_s, server.visited)
         if care is not None:
             server.missed += self._missed(care, visit)
             server.validated = validated(server.validated, visit, care, digest)

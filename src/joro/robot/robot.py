@@ -39,7 +39,7 @@ from joro.model import ANSWERED, PASSING, Outcome, Page, Response, Visit
 from joro.parse.page import Outline, document_of, outline_of
 from joro.parse.payload import payload
 from joro.robot.keeper import Keeper
-from joro.robot.planner import Planner
+from joro.robot.planner import Planner, PlanReport
 from joro.robot.watcher import Watcher
 from joro.schedule.turns import Turns
 from joro.store.collection import Collection
@@ -385,6 +385,11 @@ class Robot:
         """Nothing under way and nothing to do, unless mail arrives or pages fall due."""
         busy = len(self._callers) or len(self._turns) or self.frontier.has_found
         return not busy and self.exchange.is_empty and not self._keeper.enabled
+
+    @property
+    def plan(self) -> PlanReport | None:
+        """What the last planning round came to."""
+        return self._keeper.plan
 
     def report(self) -> Report:
         """This robot in numbers."""

@@ -43,8 +43,9 @@ Cells = Mapping[int, tuple[int, float]]
 
 #: Octaves of intervals, from a second to a century; classes of weights, from 4^-8 to 4^7.
 _OCTAVES, _CLASSES, _MIDDLE = 32, 16, 8
-#: Download times: a visit counts for so much of the mean, and the longest one fades by that.
-_FADING = 1 / 50
+#: Download times: the mean is that of the last so many, and the longest one fades as slowly.
+_REMEMBERED = 50
+_FADING = 1 / _REMEMBERED
 
 
 def cell_of(interval_s: float, weight: float) -> int:
@@ -81,11 +82,11 @@ class Timing(NamedTuple):
     mean_s: float = 0.0
     longest_s: float = 0.0
 
-    def after(self, elapsed_s: float) -> Timing:
-        """With one more; what was long ago fades: nobody is blamed for ever for one bad night."""
+    def after(self, elapsed_s: float, earlier: int = _REMEMBERED) -> Timing:
+        """With one more, after so many; what was long ago fades: nobody is blamed for ever for one night."""
         if self.longest_s == 0.0:
             return Timing(elapsed_s, elapsed_s)
-        mean_s = self.mean_s + (elapsed_s - self.mean_s) * _FADING
+        mean_s = self.mean_s + (elapsed_s - self.mean_s) / min(earlier + 1, _REMEMBERED)
         return Timing(mean_s, max(elapsed_s, self.longest_s - (self.longest_s - mean_s) * _FADING))
 
 
