@@ -22,7 +22,7 @@ from joro.config import Refresh
 from joro.model import Known, Outcome, Page, Visit
 from joro.robot.planner import Planner, PlanReport
 from joro.robot.policy import Policy
-from joro.schedule import change
+from joro.schedule import change, prior
 from joro.schedule.plan import Timing
 from joro.store.calendar import Entries, entries
 from joro.store.frontier import Frontier
@@ -120,7 +120,12 @@ class Keeper:
     def _dates(self, popped: Entries) -> NDArray[np.float64]:
         """When pages should be visited by what they cost and are worth now; a signal's date stands."""
         state = popped["state"].view(STATE)
-        wished = self.policy.intervals_s(state["history"], state["weight"])
+        if self.policy.is_drawn:
+            return np.asarray(popped["due"], np.float64)
+        others = self._planner.said_of(popped["server"]) - prior.said(state["history"])
+        wished = self.policy.intervals_s(
+            state["history"], state["weight"], np.maximum(others, [0.0, -np.inf])
+        )
         interval = self._planner.page_intervals_s(popped["server"], wished, state["weight"])
         return np.where(state["visited_at"] > 0.0, state["visited_at"] + interval, popped["due"])
 
@@ -187,7 +192,7 @@ class Keeper:
             return 0
         due, interval_s = care.due, self._interval_s(visit.page.server, care.interval_s, care.weight)
         if _is_priced(care):
-            wished_s = self._wished_s(care, is_first=False)
+            wished_s = self._wished_s(visit.page.server, care, is_first=False)
             interval_s = self._interval_s(visit.page.server, wished_s, care.weight)
             due = max(due, care.seen_at + interval_s)
         return max(int((visit.time - due) / interval_s), 0)
@@ -218,9 +223,10 @@ class Keeper:
                 after.body, after.captured_at, after.text = digest, visit.time, main
         if care is not None and care.body:
             changed = is_changed(visit, care, digest, main)
-            after.history = self.policy.learned(care.history, visit.time - care.seen_at, changed)
+            others = self._others(visit.page.server)
+            after.history = self.policy.learned(care.history, visit.time - care.seen_at, changed, others)
         after.seen_at, after.absences = visit.time, 0
-        after.interval_s = self._wished_s(after, is_first=care is None)
+        after.interval_s = self._wished_s(visit.page.server, after, is_first=care is None)
         return after
 
     def _gone(self, care: Upkeep) -> Upkeep | None:
@@ -232,11 +238,16 @@ class Keeper:
         after.interval_s = min(2.0 * care.interval_s, self._settings.most_interval_s)
         return after
 
-    def _wished_s(self, care: Upkeep, *, is_first: bool) -> float:
-        if is_first:
+    def _wished_s(self, server: str, care: Upkeep, *, is_first: bool) -> float:
+        if is_first and not self.policy.has_studied:
             return self._settings.first_interval_s
-        wished = self.policy.intervals_s(change.unpack([care.history]), np.array([care.weight], np.float32))
-        return float(wished[0])
+        weights = np.array([care.weight], np.float32)
+        wished = self.policy.intervals_s(change.unpack([care.history]), weights, self._others(server))
+        return min(float(wished[0]), self._settings.first_interval_s) if is_first else float(wished[0])
+
+    def _others(self, server: str) -> prior.Said:
+        """What the other pages of a server have said, while the page at hand is taken out."""
+        return np.array([self._frontier.server(server).said])
 
     def _interval_s(self, server: str, wished_s: float, weight: float) -> float:
         marks = np.array([fingerprint(server)], np.uint64)

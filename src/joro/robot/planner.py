@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import math
+from array import array
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -20,12 +21,13 @@ from numpy.typing import ArrayLike, NDArray
 from joro.clock import Clock
 from joro.config import Refresh
 from joro.robot.policy import Policy
+from joro.schedule import change, prior
 from joro.schedule.feasible import Rule
 from joro.schedule.plan import Plan, Round, Timing, unwish, wish
 from joro.schedule.sockets import Order, priority
 from joro.store.frontier import Frontier
 from joro.store.records import ServerRecord, Upkeep
-from joro.url import fingerprint
+from joro.url import fingerprint, server_of
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +37,10 @@ _SUMMED = (
     "visits_per_day", "visits_per_day_after", "for_refresh", "for_discovery", "need", "need_after",
 )  # fmt: skip
 
+#: Before the first page has a wish no server can give anything; no price fits a budget of nothing.
+LEAST_BUDGET_PER_S = 1e-12
+#: Pages looked at in a round, to learn what pages are like and what a visit must be worth.
+SAMPLE = 4_096
 #: Where the last report is remembered, for `joro stats` and the portal.
 REPORT = "plan"
 
@@ -100,30 +106,28 @@ class Planner:
         self._planned_at = clock.now()
         self._access_s: dict[str, float] = {}  # of servers asked about since the last round
         self.policy = Policy(settings)
+        self._said = _Sayings()
         self.plan: Plan | None = None
         self.report: PlanReport | None = None
 
     def resume(self) -> None:
         """After a restart: count all pages anew, and plan before the first of them is visited.
 
-        Their records are the truth, also after a crash. Servers' wishes are in the servers' records.
+        What all of them wish is in the servers' records; what pages are like is learned from a sample.
         """
-        for record in self._frontier.all_visited():
-            if record.upkeep is not None:
-                self.policy.enters(record.upkeep.history, record.upkeep.weight)
         self.round()
 
     def enters(self, server: ServerRecord, care: Upkeep) -> None:
         """A page wishes visits from now on."""
         wish(server.wishes, care.interval_s, care.weight)
         if not care.polled:
-            self.policy.enters(care.history, care.weight)
+            _say(server, care, 1.0)
 
     def leaves(self, server: ServerRecord, care: Upkeep) -> None:
         """A page no longer wishes what it wished."""
         unwish(server.wishes, care.interval_s, care.weight)
         if not care.polled:
-            self.policy.leaves(care.history, care.weight)
+            _say(server, care, -1.0)
 
     def page_intervals_s(
         self, servers: NDArray[np.uint64], wished_s: ArrayLike, weights: ArrayLike
@@ -158,7 +162,11 @@ class Planner:
     def round(self) -> PlanReport:
         """Plan anew, over all servers as of the last commit."""
         planning = Round(Rule(self._settings.when_infeasible))
+        pages = 0
+        said = _Sayings()
         for server, record in self._frontier.all_servers():
+            pages += sum(count for count, _ in record.wishes.values())
+            said.add(fingerprint(server), record.said)
             if record.missed:
                 self._frontier.server(server).missed = 0
             timing = Timing(record.download_s, record.longest_download_s)
@@ -166,16 +174,72 @@ class Planner:
             planning.add(fingerprint(server), record.wishes, timing, minimum, record.missed)
         self.plan = planning.plan(self._sockets, margin=self._settings.socket_margin)
         self._access_s.clear()
-        self.policy.set_budget(self._budget_per_s(self.plan))
+        self._said = said
+        self._study(pages, self._budget_per_s(self.plan))
         self._planned_at = self._clock.now()
         self.report = _report(self.plan, self._planned_at, self._sockets, self.policy.price)
         self._frontier.keep(REPORT, msgspec.json.encode(self.report))
         (log.warning if self.report.is_revised or self.report.missed else log.info)("%s", self.report)
         return self.report
 
+    def _study(self, pages: int, budget_per_s: float) -> None:
+        """Look at a few thousand pages anywhere; what they may cost is their part of the budget."""
+        sample = [
+            record
+            for record in self._frontier.sample(SAMPLE)
+            if record.upkeep is not None and not record.upkeep.polled
+        ]
+        if not sample:
+            return
+        cares = [record.upkeep for record in sample if record.upkeep is not None]
+        histories = change.unpack([care.history for care in cares])
+        weights = np.array([care.weight for care in cares], np.float32)
+        servers = np.array([fingerprint(server_of(record.url)) for record in sample], np.uint64)
+        others = self.said_of(servers) - prior.said(histories)
+        share = len(sample) / max(pages, len(sample))
+        self.policy.study(histories, weights, np.maximum(others, [0.0, -np.inf]), budget_per_s * share)
+
+    def said_of(self, servers: NDArray[np.uint64]) -> prior.Said:
+        """What the pages of servers, by fingerprint, had said when the last round began."""
+        return self._said.of(servers)
+
     def _budget_per_s(self, plan: Plan) -> float:
         wanted = self._settings.visits_per_day / 86_400.0 / self._share
-        return min(wanted, plan.affordable_per_s) if wanted else plan.affordable_per_s
+        budget = min(wanted, plan.affordable_per_s) if wanted else plan.affordable_per_s
+        return max(budget, LEAST_BUDGET_PER_S)
+
+
+def _say(server: ServerRecord, care: Upkeep, sign: float) -> None:
+    """Count what a page says about its server, or take it back."""
+    ((weight, total),) = prior.said(change.unpack([care.history])).tolist()
+    server.said = (max(server.said[0] + sign * weight, 0.0), server.said[1] + sign * total)
+
+
+class _Sayings:
+    """What the pages of many servers said, in columns: a dictionary takes ten times as much."""
+
+    def __init__(self) -> None:
+        self._names = array("Q")
+        self._said = array("d")
+        self._order: NDArray[np.intp] | None = None
+
+    def add(self, server: int, said: tuple[float, float]) -> None:
+        if said[0]:
+            self._names.append(server)
+            self._said.extend(said)
+
+    def of(self, servers: NDArray[np.uint64]) -> prior.Said:
+        found = np.zeros((len(servers), 2))
+        if not self._names:
+            return found
+        names, said = np.frombuffer(self._names, np.uint64), np.frombuffer(self._said).reshape(-1, 2)
+        if self._order is None:
+            self._order = np.argsort(names)
+        places = np.minimum(np.searchsorted(names, servers, sorter=self._order), len(names) - 1)
+        rows = self._order[places]
+        known = names[rows] == servers
+        found[known] = said[rows[known]]
+        return found
 
 
 def _report(plan: Plan, time: float, sockets: int, price: float) -> PlanReport:

@@ -1,9 +1,10 @@
 """How long may a page wait for its next visit, by the operator's policy and at the present price?
 
-In:    histories of changes, weights; the budget of visits.
+In:    histories of changes, weights, what the other pages of a server have said; now and then a sample of all
+       pages, and the budget of visits.
 Out:   the interval each page wishes; its history after a visit; the price of a visit.
-Never: sees a page or a server. `schedule` knows the formulas; here are the robot's numbers.
-Paper: S0-03 (interval), S4-04 (gamma), S0-07 as a price (optimal).
+Never: sees a page or a server, or holds any. `schedule` knows the formulas; here are the robot's numbers.
+Paper: S0-02 and S0-03, S4-04 (gamma), S0-07 as a price (optimal).
 """
 
 from __future__ import annotations
@@ -12,63 +13,73 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joro.config import Refresh
-from joro.schedule import change
-from joro.schedule.change import Histories
-from joro.schedule.demand import Demand
-from joro.schedule.optimum import gain_inverse
+from joro.schedule import change, prior, revisit
+from joro.schedule.change import Grid, Histories
+from joro.schedule.prior import Said
 
 Seconds = NDArray[np.float64]
+
+#: Of a server whose pages have said nothing yet.
+SILENT: Said = np.zeros((1, 2))
 
 
 class Policy:
     """One policy, with what it has learned about all pages of a robot."""
 
     def __init__(self, settings: Refresh) -> None:
-        self._settings = settings
-        self._theta = settings.every_version
-        self._demand = Demand(theta=self._theta)
-        self._pages = 0
-        self._log_prior = np.zeros((1, change.BINS), np.float32)
-        self.price = 0.0
-        self._uniform_s = settings.first_interval_s
+        self._rule = revisit.Revisiting(
+            policy=settings.policy,
+            knob=1.0 if settings.policy == "interval" else settings.first_interval_s,
+            theta=settings.every_version,
+            usual_alpha=settings.gamma_alpha,
+            shortest_s=settings.least_interval_s,
+            longest_s=settings.most_interval_s,
+        )
+        self._prior = prior.BROAD
+        self._chance = np.random.default_rng()
+        self.has_studied = False
 
-    def learned(self, history: bytes, elapsed_s: float, changed: bool) -> bytes:
+    @property
+    def price(self) -> float:
+        """How far the knob of the policy is turned; of `optimal`, what a visit must be worth."""
+        return self._rule.knob
+
+    @property
+    def is_drawn(self) -> bool:
+        """Are intervals drawn by chance? Then they are drawn once and stand."""
+        return self._rule.policy == "gamma"
+
+    def learned(self, history: bytes, elapsed_s: float, changed: bool, others: Said = SILENT) -> bytes:
         """A history with one visit more."""
-        likelihood = change.seen([elapsed_s], [changed])
-        after = change.observe(change.unpack([history]), likelihood, self._log_prior, [elapsed_s], [changed])
+        after = change.observe(
+            change.unpack([history]),
+            change.seen([elapsed_s], [changed]),
+            self._prior.log_expected(others),
+            [elapsed_s],
+            [changed],
+        )
         return change.pack(after)[0]
 
-    def rates_per_s(self, histories: Histories) -> Seconds:
+    def rates_per_s(self, histories: Histories, others: Said = SILENT) -> Seconds:
         """How often pages change, as far as is known."""
-        return change.rate_per_s(change.posterior(histories, self._log_prior))
+        return change.rate_per_s(self._chances(histories, others))
 
-    def intervals_s(self, histories: Histories, weights: ArrayLike) -> Seconds:
+    def intervals_s(self, histories: Histories, weights: ArrayLike, others: Said = SILENT) -> Seconds:
         """The time each page wishes between two visits."""
-        settings, rates = self._settings, self.rates_per_s(histories)
-        if settings.policy == "uniform":
-            wished = np.full(len(histories), self._uniform_s)
-        elif settings.policy == "optimal":
-            value = self.price * rates ** (1.0 - self._theta) / np.maximum(np.asarray(weights, float), 1e-9)
-            wished = gain_inverse(value) / rates
-        else:
-            wished = 1.0 / rates
-        clipped: Seconds = np.clip(wished, settings.least_interval_s, settings.most_interval_s)
-        return clipped
+        draws = self._chance.random(len(histories)) if self.is_drawn else 0.5
+        return revisit.intervals_s(self._rule, self._chances(histories, others), weights, draws=draws)
 
-    def enters(self, history: bytes, weight: float) -> None:
-        """A page is to be visited again."""
-        self._count(history, weight, 1.0)
+    def _chances(self, histories: Histories, others: Said) -> Grid:
+        return change.posterior(histories, self._prior.log_expected(others))
 
-    def leaves(self, history: bytes, weight: float) -> None:
-        """A page counts no longer, as it counted before."""
-        self._count(history, weight, -1.0)
-
-    def _count(self, history: bytes, weight: float, sign: float) -> None:
-        self._pages += int(sign)
-        self._demand.add(self.rates_per_s(change.unpack([history])), weight, sign=sign)
-
-    def set_budget(self, visits_per_s: float) -> None:
-        """So many visits can be paid for."""
-        least, most = 1.0 / self._settings.most_interval_s, 1.0 / self._settings.least_interval_s
-        self.price = self._demand.price(visits_per_s, least, most)
-        self._uniform_s = max(self._pages, 1) / max(visits_per_s, 1e-12)
+    def study(self, histories: Histories, weights: ArrayLike, others: Said, budget_per_s: float) -> None:
+        """Learn from a sample what to expect of any page, and the price at which these keep the budget."""
+        if not len(histories) or budget_per_s <= 0.0:
+            return
+        self._prior = self._prior.learned(histories, others)
+        self.has_studied = True
+        if (
+            self._rule.policy != "interval"
+        ):  # S0's rule has no price: a page is visited as often as it changes
+            chances = self._chances(histories, others)
+            self._rule = revisit.fitted(self._rule, chances, weights, budget_per_s)

@@ -220,8 +220,9 @@ def _between(low: Array, high: Array) -> Array:
     return np.sqrt(np.maximum(low, high * 1e-16) * high)
 
 
-def find_price(spent: Callable[[float], float], budget: float) -> float:
-    """The price at which what is spent is the budget; 0 when there is enough for all.
+def find_price(spent: Callable[[float], float], budget: float, near: float = 1.0) -> float:
+    """The price at which what is spent is the budget; 0 when there is enough for all. Looked for `near`
+    first.
 
     False position on the logarithm of the price, halved where an end stays put (the Illinois rule): a dozen
     looks at all pages where bisection takes fifty.
@@ -230,12 +231,15 @@ def find_price(spent: Callable[[float], float], budget: float) -> float:
     def excess(price: float) -> float:
         return float(np.log(max(spent(price), 1e-300) / budget))
 
-    low, high = 1e-18, 1.0
-    at_low, at_high = excess(low), excess(high)
-    if at_low <= 0:
-        return 0.0
+    low = high = near
+    at_low = at_high = excess(near)
+    while at_low <= 0:
+        if low < 1e-18:
+            return 0.0
+        high, at_high, low = low, at_low, low / 30
+        at_low = excess(low)
     while at_high > 0 and high < 1e30:
-        low, at_low, high = high, at_high, high * 1e3
+        low, at_low, high = high, at_high, high * 30
         at_high = excess(high)
     middle = high
     for _ in range(_LOOKS):

@@ -37,20 +37,21 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from rocksdict import ReadOptions, WriteBatch
+from rocksdict import WriteBatch
 
 from joro.model import Outcome, Page, Visit
-from joro.store import accounts, upkeep
+from joro.store import accounts
 from joro.store.calendar import Calendar
 from joro.store.queue import DUE, QUEUE_LIMIT, URGENT, Queue, page_of, queue_key, queue_value
 from joro.store.records import Counts, PageRecord, RobotsRecord, ServerRecord, Upkeep
 from joro.store.rocks import opened, translated
 from joro.store.seen import Marks, SeenSet
 from joro.store.sources import Sources
+from joro.store.written import Queued as Queued
+from joro.store.written import Written
 from joro.url import fingerprint, server_of
 
 #: Servers awake at the same time: at one visit in 20 seconds each, a thousand pages a second.
@@ -72,15 +73,7 @@ _Found = tuple[int, str, int, int, str]
 Admission = Callable[[list[str], str], list[str]]
 
 
-class Queued(NamedTuple):
-    """A page that waits."""
-
-    page: Page
-    found_on: int  # fingerprint of the page that linked here; 0: a seed
-    before: int  # pages of its server that come first
-
-
-class Frontier:
+class Frontier(Written):
     """The pages of one process."""
 
     def __init__(self, directory: Path, *, read_only: bool = False) -> None:
@@ -113,20 +106,9 @@ class Frontier:
             yield key, marks
 
     @property
-    def position(self) -> tuple[str, int] | None:
-        """Archive file and offset up to which everything here holds."""
-        packed = self._db.get(b"mposition")
-        return msgspec.msgpack.decode(packed, type=tuple[str, int]) if packed else None
-
-    @property
     def waiting(self) -> int:
         """Pages known and not visited."""
         return self.counts.found - self.counts.visited
-
-    def all_servers(self) -> Iterator[tuple[str, ServerRecord]]:
-        """Every server we know, with its record as of the last commit."""
-        for key, value in self.scan(b"s"):
-            yield key[1:].decode(), msgspec.msgpack.decode(value, type=ServerRecord)
 
     def server(self, server: str) -> ServerRecord:
         """The record of a server, written with the next commit."""
@@ -320,32 +302,10 @@ class Frontier:
         if response is not None:
             self.counts.bytes += len(response.body)
 
-    def visited(self, mark: int) -> PageRecord | None:
-        """The record of a visited page, by the fingerprint of its URL."""
-        packed = self._db.get(b"p" + mark.to_bytes(8, "big"))
-        return msgspec.msgpack.decode(packed, type=PageRecord) if packed else None
-
-    def all_visited(self) -> Iterator[PageRecord]:
-        """The record of every visited page, as of the last commit."""
-        for _, packed in self.scan(b"p"):
-            yield msgspec.msgpack.decode(packed, type=PageRecord)
-
     def keep_page(self, record: PageRecord) -> None:
         """Write the record of a visited page anew, with the next commit."""
         mark = fingerprint(record.url).to_bytes(8, "big")
         self._batch.put(b"p" + mark, msgspec.msgpack.encode(record))
-
-    def records(self, marks: Marks) -> list[PageRecord | None]:
-        """The records of visited pages by their fingerprints, read in one go."""
-        return upkeep.recall(self._db, marks)
-
-    def queued(self, url: str) -> Queued | None:
-        """The waiting page of that URL, as of the last commit; reads its server's queue up to there."""
-        server, mark = server_of(url), fingerprint(url).to_bytes(8, "big")
-        for before, (key, value) in enumerate(self.scan(b"q" + server.encode() + b"\0")):
-            if key.endswith(mark):
-                return Queued(page_of(server, key, value), int.from_bytes(value[:8], "big"), before)
-        return None
 
     def wait_again(self, record: PageRecord, *, first: bool = False, urgent: bool = False) -> bool:
         """Let a visited page wait once more, with the next commit; False when it does already.
@@ -368,19 +328,9 @@ class Frontier:
     def _is_queued(self, server: str, mark: int, hops: int) -> bool:
         return any(self._db.get(queue_key(server, each, mark)) is not None for each in {URGENT, DUE, hops})
 
-    def robots(self, server: str) -> RobotsRecord | None:
-        """The server's robots.txt as last read."""
-        packed = self._db.get(b"r" + server.encode())
-        return msgspec.msgpack.decode(packed, type=RobotsRecord) if packed else None
-
     def keep_robots(self, server: str, record: RobotsRecord) -> None:
         """Remember a robots.txt over restarts."""
         self._batch.put(b"r" + server.encode(), msgspec.msgpack.encode(record))
-
-    def trap_state(self, server: str) -> bytes | None:
-        """What is known about the traps of a server."""
-        state: bytes | None = self._db.get(b"t" + server.encode())
-        return state
 
     def keep_trap_state(self, server: str, state: bytes) -> None:
         """Remember the traps of a server over restarts."""
@@ -393,10 +343,6 @@ class Frontier:
             self._batch.delete(key)
         else:
             self._batch.put(key, value)
-
-    def kept(self, prefix: str) -> dict[str, bytes]:
-        """What is remembered under names that start so, as of the last commit."""
-        return {key[1:].decode(): value for key, value in self.scan(b"m" + prefix.encode())}
 
     def commit(self, position: tuple[str, int] | None) -> None:
         """Write all changes as one atomic batch; the archive must be flushed up to `position` before."""
@@ -487,13 +433,3 @@ class Frontier:
                 return
             queue.heap.append((key, value))
         queue.more = False
-
-    def scan(self, prefix: bytes, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        """Keys that begin so, from `start` on, with their values, as of the last commit."""
-        options = ReadOptions()
-        options.set_iterate_upper_bound(prefix[:-1] + bytes([prefix[-1] + 1]))
-        cursor = self._db.iter(options)
-        cursor.seek(start or prefix)
-        while cursor.valid():
-            yield cursor.key(), cursor.value()
-            cursor.next()

@@ -66,6 +66,7 @@ class ServerRecord(msgspec.Struct, array_like=True):
     longest_download_s: float = 0.0
     missed: int = 0  # visits that were due and came a whole interval late, since the last planning round
     validated: int = 0  # changes of pages that changed their validators, see `robot.keeper.validated`
+    said: tuple[float, float] = (0.0, 0.0)  # by its pages about how often they change, see `schedule.prior`
 
 
 class RobotsRecord(msgspec.Struct, array_like=True):

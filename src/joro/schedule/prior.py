@@ -1,0 +1,127 @@
+"""What may be expected of a page that was hardly watched yet?
+
+In:    the histories of a sample of pages, and of each server what its pages say together.
+Out:   a distribution of change rates for each page: that of its server as far as it is known, else that of
+       all.
+Never: is told the truth, or a distribution somebody measured elsewhere: it is learned from the crawl itself.
+Paper: S0-02, few observations. Empirical Bayes with two levels: all pages, and the pages of one server.
+
+Of a server two numbers are kept: how much its pages have said (`weight`), and what (`total`, weighted log
+rates). A page's part in them is worked out from its history alone, so it can be taken out exactly as it was
+put in, and a page is never its own witness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joro.schedule.change import DAY_S, LOG_RATES, Grid, Histories, likelihood
+
+Said = NDArray[np.float64]  # pages or servers × (weight, total)
+
+#: Log rates are told from here, once in twenty days: sums stay small.
+CENTRE = float(np.log(0.05 / DAY_S))
+PLACES = LOG_RATES - CENTRE
+#: Spread of log rates assumed before anything was seen: a factor of twelve either way.
+BROAD_SPREAD = 2.5
+#: Variance of log rates inside a server that a page's witness is weighed by. It need not be right: the
+#: variance that pages are judged by is learned.
+USUAL_WITHIN = 1.5
+#: A page may always be unlike its server.
+STRANGER = 0.05
+#: The sample counts for so many pages fewer than it has: what was believed before has a say.
+BELIEF_PAGES = 5.0
+
+
+def _bell(mean: Said | float, variance: Said | float) -> NDArray[np.float64]:
+    height = np.exp(-0.5 * (PLACES - mean) ** 2 / variance)
+    return np.asarray(height / height.sum(axis=-1, keepdims=True))
+
+
+_BROAD = _bell(0.0, BROAD_SPREAD**2)
+_BROAD_PLACE = float(_BROAD @ PLACES)
+_BROAD_VARIANCE = float(_BROAD @ PLACES**2) - _BROAD_PLACE**2
+
+
+def said(histories: Histories) -> Said:
+    """What each page says about the usual change rate of its server: (weight, weight × log rate).
+
+    A page counts by how sure it is, and no page for more than one.
+    """
+    chances = likelihood(histories) * _BROAD
+    chances /= chances.sum(axis=1, keepdims=True)
+    place = chances @ PLACES
+    variance = np.maximum(chances @ PLACES**2 - place**2, 0.02)
+    sure = np.maximum(1 / variance - 1 / _BROAD_VARIANCE, 1e-6)
+    own = np.clip((place / variance - _BROAD_PLACE / _BROAD_VARIANCE) / sure, PLACES[0] - 3, PLACES[-1] + 3)
+    weight = np.where(histories["unlikely"].any(axis=1), 1 / (USUAL_WITHIN + 1 / sure), 0.0)
+    return np.stack([weight, weight * own], axis=1)
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is expected of pages of any server."""
+
+    weights: NDArray[np.float64]  # of each rate, adding up to 1
+    within: float  # variance of log rates inside a server
+
+    @cached_property
+    def mean(self) -> float:
+        return float(self.weights @ PLACES)
+
+    @cached_property
+    def variance(self) -> float:
+        return float(self.weights @ PLACES**2) - self.mean**2
+
+    @cached_property
+    def between(self) -> float:
+        """Variance of the usual log rates of servers."""
+        return max(self.variance - self.within, 0.05 * self.variance)
+
+    def expected(self, others: Said) -> NDArray[np.float64]:
+        """The chance of each rate, for pages whose servers' other pages have said this."""
+        usual, doubt = self._usual(others)
+        unknown = np.maximum(STRANGER, doubt / self.between).reshape(-1, 1)
+        near = _bell(usual.reshape(-1, 1), (self.within + doubt).reshape(-1, 1))
+        return (1 - unknown) * near + unknown * self.weights
+
+    def log_expected(self, others: Said) -> Grid:
+        """The same as logarithms, as `change` takes them."""
+        return np.log(self.expected(others) + 1e-12).astype(np.float32)
+
+    def learned(self, histories: Histories, others: Said, rounds: int = 3) -> Prior:
+        """The prior after a look at a sample of pages, each with what the other pages of its server say."""
+        watched = histories["visits"] > 0
+        evidence, others = likelihood(histories[watched]).astype(np.float64), others[watched]
+        if not len(evidence):
+            return self
+        weights = self.weights
+        for _ in range(rounds):
+            chances = evidence * weights
+            chances /= chances.sum(axis=1, keepdims=True)
+            weights = (chances.sum(axis=0) + BELIEF_PAGES * weights) / (len(evidence) + BELIEF_PAGES)
+        weights = np.maximum(weights, 1e-6)
+        after = Prior(weights / weights.sum(), self.within)
+        return Prior(after.weights, after._within_seen(evidence, others))
+
+    def _usual(self, others: Said) -> tuple[Said, Said]:
+        """The usual log rate of each server, and the variance of our idea of it."""
+        doubt = 1 / (others[:, 0] + 1 / self.between)
+        return doubt * (others[:, 1] + self.mean / self.between), doubt
+
+    def _within_seen(self, evidence: NDArray[np.float64], others: Said) -> float:
+        """How far pages are from what their servers let expect, less our doubt about the servers."""
+        usual, doubt = self._usual(others)
+        chances = evidence * self.expected(others)
+        chances /= chances.sum(axis=1, keepdims=True)
+        far = chances @ PLACES**2 - 2 * usual * (chances @ PLACES) + usual**2
+        seen = (float((far - doubt).sum()) + BELIEF_PAGES * self.within) / (len(evidence) + BELIEF_PAGES)
+        return float(np.clip(seen, 0.05 * self.variance, 0.98 * self.variance))
+
+
+#: Before anything was seen.
+BROAD = Prior(_BROAD, 0.6 * _BROAD_VARIANCE)

@@ -1,0 +1,161 @@
+"""How long may a page wait for its next visit?
+
+In:    of each page the chances of its change rates and its importance; a policy with its knob.
+Out:   an interval for each page; and the knob at which all pages together wish for just the visits there are.
+Never: sees a clock or a server. One page or a million, robot or simulator: the same code.
+Paper: S0-03 (`interval`), S4-04 (`gamma`); `optimal` is Cho and Garcia-Molina's optimum for rates that are
+       not known but believed in; `uniform` is everybody's starting point.
+
+All four have one knob, and turning it up means fewer visits:
+
+    optimal     the price of a visit: wait until what a visit brings is worth it
+    interval    how many change intervals to wait; 1 is S0's rule
+    gamma       seconds between two rounds of selection
+    uniform     the interval itself
+
+A page whose rate is not known waits until Σ p g(λt) λ^(θ−1) = price / w over the rates it may have. That is
+best for the page as we know it, and it is careful by itself: while a fast rate is possible, the wait is
+short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joro.schedule import select
+from joro.schedule.change import DAY_S, RATES_PER_S, Grid, rate_per_s
+from joro.schedule.optimum import Array, find_price, freshness, gain
+from joro.schedule.signals import NONE, QUALITIES, between_visits_s, worth
+
+POLICIES = ("optimal", "interval", "gamma", "uniform")
+
+#: The waits between which `optimal` interpolates: a minute to a thousand days, 16 % apart.
+WAITS_S = np.geomspace(60.0, 1_000 * DAY_S, 96)
+_LOG_WAITS = np.log(WAITS_S)
+
+
+@dataclass(frozen=True)
+class Revisiting:
+    """A policy, and how far its knob is turned."""
+
+    policy: str = "optimal"
+    knob: float = 1.0
+    theta: float = 0.0  # optimal: 0 for pages as they are now, 1 for every version
+    usual_alpha: float = 0.05  # gamma: of a page of importance 1
+    shortest_s: float = 3_600.0
+    longest_s: float = 400 * DAY_S
+
+
+def intervals_s(
+    rule: Revisiting,
+    chances: Grid,
+    importance: ArrayLike,
+    *,
+    draws: ArrayLike = 0.5,
+    quality: NDArray[np.integer] | None = None,
+) -> Array:
+    """Seconds that each page waits for its next visit.
+
+    `draws`, random numbers in [0, 1), are for `gamma`, which selects by chance. `quality` is that of the
+    signals of each page's server (see `signals`): who is told of changes can wait longer.
+    """
+    weight = np.broadcast_to(np.asarray(importance, dtype=np.float64), (len(chances),))
+    wait = _WAITS[rule.policy](rule, chances, weight, draws, quality)
+    return np.asarray(np.clip(wait, rule.shortest_s, rule.longest_s))
+
+
+def visits_per_s(
+    rule: Revisiting, chances: Grid, importance: ArrayLike, quality: NDArray[np.integer] | None = None
+) -> Array:
+    """How often each page would be visited in the long run."""
+    if rule.policy == "gamma":
+        share = select.alpha(
+            np.broadcast_to(np.asarray(importance, float), (len(chances),)), rule.usual_alpha
+        )
+        often = select.visits_per_s(share, rate_per_s(chances), 1 / rule.knob)
+        return np.asarray(np.clip(often, 1 / rule.longest_s, 1 / rule.shortest_s))
+    interval = intervals_s(rule, chances, importance, quality=quality)
+    return 1 / (interval if quality is None else between_visits_s(rate_per_s(chances), quality, interval))
+
+
+def fitted(
+    rule: Revisiting,
+    chances: Grid,
+    importance: ArrayLike,
+    budget_per_s: float,
+    quality: NDArray[np.integer] | None = None,
+) -> Revisiting:
+    """The rule with its knob turned so that these pages together wish for `budget_per_s` visits."""
+    if rule.policy == "uniform":
+        return replace(rule, knob=len(chances) / budget_per_s)
+
+    def spent(knob: float) -> float:
+        return float(visits_per_s(replace(rule, knob=knob), chances, importance, quality).sum())
+
+    return replace(rule, knob=max(find_price(spent, budget_per_s, near=rule.knob), 1e-18))
+
+
+def expected_freshness(chances: Grid, interval_s: ArrayLike) -> Array:
+    """The share of time each page will be as we have it, as far as its rate is known."""
+    visits = 1 / np.asarray(interval_s, dtype=np.float64).reshape(-1, 1)
+    return np.asarray((chances * freshness(RATES_PER_S, visits)).sum(axis=1))
+
+
+def _optimal(
+    rule: Revisiting, chances: Grid, weight: Array, _draws: ArrayLike, quality: NDArray[np.integer] | None
+) -> Array:
+    with np.errstate(divide="ignore"):
+        goal = np.log(rule.knob) - np.log(weight)
+    if quality is None:
+        return _crossing(chances, goal, _worths(rule.theta, NONE))
+    wait = np.empty(len(chances))
+    for each in np.unique(quality):
+        here = quality == each
+        wait[here] = _crossing(chances[here], goal[here], _worths(rule.theta, int(each)))
+    return wait
+
+
+def _crossing(chances: Grid, log_goal: Array, worths: Grid) -> Array:
+    """Where the worth of a visit, which grows with the wait, reaches the goal; infinite where it does not."""
+    reached = np.log(np.maximum(chances @ worths, 1e-30))
+    right = (reached < log_goal.reshape(-1, 1)).sum(axis=1)
+    inside = np.clip(right, 1, len(WAITS_S) - 1)
+    row = np.arange(len(chances))
+    below, above = reached[row, inside - 1], reached[row, inside]
+    share = np.clip((log_goal - below) / np.maximum(above - below, 1e-9), 0, 1)
+    wait = np.exp(_LOG_WAITS[inside - 1] + share * (_LOG_WAITS[1] - _LOG_WAITS[0]))
+    return np.where(right == len(WAITS_S), np.inf, wait)
+
+
+@lru_cache(maxsize=64)
+def _worths(theta: float, quality: int) -> Grid:
+    """What a visit brings after each wait, for each rate: rates × waits."""
+    rates = RATES_PER_S.reshape(-1, 1)
+    brought = gain(rates * WAITS_S) / rates if quality == NONE else worth(rates, QUALITIES[quality], WAITS_S)
+    return np.asarray(rates**theta * brought, dtype=np.float32)
+
+
+def _interval(rule: Revisiting, chances: Grid, _weight: Array, _draws: ArrayLike, _quality: object) -> Array:
+    return rule.knob / rate_per_s(chances)
+
+
+def _gamma(rule: Revisiting, chances: Grid, weight: Array, draws: ArrayLike, _quality: object) -> Array:
+    share = select.alpha(weight, rule.usual_alpha)
+    return select.interval_s(share, rate_per_s(chances), 1 / rule.knob, draws)
+
+
+def _uniform(rule: Revisiting, chances: Grid, _weight: Array, _draws: ArrayLike, _quality: object) -> Array:
+    return np.full(len(chances), rule.knob)
+
+
+_WAITS: dict[str, Callable[..., Array]] = {
+    "optimal": _optimal,
+    "interval": _interval,
+    "gamma": _gamma,
+    "uniform": _uniform,
+}

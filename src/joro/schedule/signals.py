@@ -1,0 +1,151 @@
+"""What is it worth to be told that a page may have changed?
+
+In:    of each visit: how many signals had come since the last one (a newer lastmod in a sitemap, an entry in
+       a feed, a ping), and whether the page had in fact changed.
+Out:   how far a server's signals can be trusted; how much waiting one signal replaces; what a visit brings
+       after a wait without one.
+Never: believes a server that cries wolf: signals that tell nothing weigh nothing, and scheduling goes on as
+       if there were none.
+Paper: F29 to F31. Noisy change-indicating signals, after Busa-Fekete et al. (WWW 2025); derived anew.
+
+Of the changes of a page, at rate λ, a share κ (`recall`) is signalled, and false signals come at the rate
+φλ. After t seconds and n signals the page is unchanged with the chance e^−(1−κ)λt (φ/(κ+φ))^n: each signal
+is worth β more seconds of waiting. Visiting when t + βn reaches a threshold is optimal, and the threshold
+has a price, as ever.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joro.schedule.change import RATES32, RATES_PER_S, Grid
+from joro.schedule.optimum import Array, gain
+
+
+class Quality(NamedTuple):
+    """How good a server's signals are."""
+
+    recall: float  # κ: share of changes that are signalled
+    false: float  # φ: false signals per change
+
+
+#: The qualities told apart; a server is given the one that explains its visits best. The first is none at
+#: all.
+NONE = 0
+QUALITIES = (
+    Quality(0.0, 1.0),
+    Quality(0.25, 0.25),
+    Quality(0.5, 0.5),
+    Quality(0.5, 0.1),
+    Quality(0.75, 0.25),
+    Quality(0.9, 0.5),
+    Quality(0.9, 0.1),
+    Quality(0.98, 0.02),
+)
+#: Signals count from odds of twenty to one on: a broken server must not profit from luck.
+CONVINCED = 3.0
+#: Terms of the sums over signals; the next would add less than one in a thousand for every quality above.
+_TERMS = 60
+
+
+def signal_worth_s(change_per_s: ArrayLike, quality: NDArray[np.integer] | int) -> Array:
+    """β: how much sooner one signal makes the next visit."""
+    recall, false = (np.array(column)[quality] for column in zip(*QUALITIES, strict=True))
+    rate = np.maximum(np.asarray(change_per_s, dtype=np.float64), 1e-300)
+    return np.asarray(np.log1p(recall / false) / ((1 - recall) * rate))
+
+
+def threshold_value(
+    change: ArrayLike, recall: float, false_rate: ArrayLike, threshold: ArrayLike
+) -> tuple[Array, Array, Array]:
+    """Of visits at a threshold ι: time fresh between two visits, time between them, and what one brings.
+
+    ψ = Σ P(i+1, γ(ι−iβ))/γ,  wf = Σ ν^i/(α+γ)^(i+1) P(i+1, (α+γ)(ι−iβ)),  V = wf − e^−αι ψ,
+    with α = (1−κ)λ, γ = κλ + ν, β = ln(γ/ν)/α, ν the rate of false signals, P the incomplete gamma function.
+    """
+    rate, nu, iota = np.broadcast_arrays(
+        *(np.asarray(each, float) for each in (change, false_rate, threshold))
+    )
+    if recall == 0:  # signals tell nothing: one visit every ι
+        return -np.expm1(-rate * iota) / rate, iota.copy(), gain(rate * iota) / rate
+    silent, signals = (1 - recall) * rate, recall * rate + nu
+    worth_s = np.log(signals / nu) / silent if recall < 1 else np.full_like(rate, np.inf)
+    fresh, between = np.zeros_like(iota), np.zeros_like(iota)
+    for i in range(_TERMS):
+        left = iota - (i * worth_s if i else 0.0)
+        if not np.any(left > 0):
+            break
+        left = np.maximum(left, 0)
+        between += _passed(i, signals * left) / signals
+        fresh += (nu / (silent + signals)) ** i / (silent + signals) * _passed(i, (silent + signals) * left)
+    return fresh, between, fresh - np.exp(-silent * iota) * between
+
+
+def between_visits_s(change_per_s: Array, quality: NDArray[np.integer], threshold_s: Array) -> Array:
+    """The mean time between two visits to each page, when signals bring some of them forward."""
+    between = threshold_s.copy()
+    for each in np.unique(quality):
+        if each != NONE:
+            here, (recall, false) = quality == each, QUALITIES[each]
+            rate = change_per_s[here]
+            between[here] = threshold_value(rate, recall, false * rate, threshold_s[here])[1]
+    return between
+
+
+def worth(change_per_s: Array, quality: Quality, waits_s: Array) -> Array:
+    """What a visit brings, for each rate (rows) and each wait without a signal (columns)."""
+    value = threshold_value(change_per_s, quality.recall, quality.false * change_per_s, waits_s)[2]
+    return np.asarray(np.maximum.accumulate(np.maximum(value, 0.0), axis=-1))
+
+
+def seen_with_signals(elapsed_s: ArrayLike, changed: ArrayLike, signals: ArrayLike, quality: Quality) -> Grid:
+    """Log likelihood of every change rate, when `signals` had come and the page was found changed or not.
+
+    Signals that mean something are evidence of change even where several changes came between two visits.
+    """
+    time = np.asarray(elapsed_s, dtype=np.float64).reshape(-1, 1) * RATES_PER_S
+    count = np.minimum(np.asarray(signals, dtype=np.float64).reshape(-1, 1), 50)
+    rate = quality.recall + quality.false
+    told = count * np.log(rate * time) - rate * time
+    kept = -(1 - quality.recall) * time + count * np.log(quality.false / rate)
+    found = np.where(np.asarray(changed, dtype=bool).reshape(-1, 1), _log_rest(kept), kept)
+    return np.asarray(told + found, dtype=np.float32)
+
+
+def scores(elapsed_s: ArrayLike, changed: ArrayLike, signals: ArrayLike, chances: Grid) -> Array:
+    """How well each quality foretold what a visit found: log chances, visits × qualities, to be added up.
+
+    Only the finding is judged, not how many signals came: noise may have any rate.
+    """
+    time = np.asarray(elapsed_s, dtype=np.float32).reshape(-1, 1) * RATES32
+    count = np.minimum(np.asarray(signals, dtype=np.float64), 50)
+    was = np.asarray(changed, dtype=bool)
+    columns = []
+    for recall, false in QUALITIES:
+        kept = (chances * np.exp(-(1 - recall) * time)).sum(axis=1) * (false / (recall + false)) ** count
+        columns.append(np.log(np.clip(np.where(was, 1 - kept, kept), 1e-6, 1)))
+    return np.stack(columns, axis=1)
+
+
+def best_quality(score: Array) -> NDArray[np.intp]:
+    """The quality that explains a server's visits best; none, unless it does so clearly."""
+    best = np.argmax(score, axis=-1)
+    ahead = np.max(score, axis=-1) - score[..., NONE]
+    return np.where(ahead > CONVINCED, best, NONE)
+
+
+def _passed(i: int, x: Array) -> Array:
+    """P(i+1, x) = 1 − e^−x Σ_{j≤i} x^j/j!: the chance of more than i events where x are expected."""
+    term, total = np.exp(-x), np.exp(-x)
+    for j in range(1, i + 1):
+        term = term * x / j
+        total = total + term
+    return np.asarray(np.clip(1 - total, 0.0, 1.0))
+
+
+def _log_rest(log_chance: Array) -> Array:
+    """log(1 − e^x) for x < 0."""
+    return np.asarray(np.log(np.maximum(-np.expm1(log_chance), 1e-30)))
