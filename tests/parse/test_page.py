@@ -123,3 +123,9 @@ def test_no_response_makes_it_raise(body: bytes, headers: dict[str, str]) -> Non
     assert isinstance(
         outline_of(URL, Response(302 if "location" in headers else 200, b"", body, headers)), Outline
     )
+
+
+def test_feeds_are_named_only_when_asked_for() -> None:
+    page = b"<link rel=alternate type=application/rss+xml href=/feed.xml><p>x"
+    assert outline(page, URL, "text/html", feeds=True).feeds == ["http://www.example.jp/feed.xml"]
+    assert outline(page, URL, "text/html").feeds == []
