@@ -131,7 +131,7 @@ def _plan(plan: PlanReport, robots: int) -> Iterator[str]:
     yield f"as planned on {moment(plan.time)}{whose}"
     yield f"wished     {plan.visits_per_day:,.0f} visits a day to {plan.servers:,} servers"
     used = 100 * plan.need / plan.sockets if plan.sockets else 0.0
-    yield f"needed     {plan.bound} of {plan.sockets} sockets at least (bound C), {used:.1f} % of them in use"
+    yield f"needed     {plan.bound} of {plan.sockets} sockets at least (bound C): utilisation {used:.1f} %"
     if plan.is_revised:
         share = 100 * plan.visits_per_day_after / plan.visits_per_day
         yield (
