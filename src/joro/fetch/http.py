@@ -70,7 +70,7 @@ class Client:
         connections: int,
         route: Route | None = None,
         idle: int = 0,
-        lean: bool = False,
+        lean: bool = True,
     ) -> None:
         self._fields = [f"User-Agent: {user_agent}", "Accept: */*", f"Accept-Encoding: {ACCEPT_ENCODING}"]
         self._request_end = "\r\n".join([*self._fields, "", ""]).encode("latin-1")
