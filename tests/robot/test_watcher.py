@@ -213,6 +213,9 @@ def test_an_unchanged_feed_leads_nowhere_and_stays_watched(desk: Desk) -> None:
     desk.answer(f"{SITE}/feed.xml", status="304")
     assert set(desk.waiting()) == set(before)
     assert desk.care(f"{SITE}/feed.xml").due > desk.clock.now()
+    watched = desk.robot._watcher._sights.of(f"{SITE}/feed.xml").watched
+    assert watched is not None
+    assert (watched.failures, watched.readings) == (0, 1)
 
 
 def test_sitemaps_named_by_robots_txt_are_read_through_an_index(desk: Desk) -> None:
@@ -272,7 +275,7 @@ def watch_dates(desk: Desk, *, honest: bool) -> None:
 @pytest.mark.parametrize("honest", [True, False])
 def test_who_tells_the_truth_is_believed_and_who_does_not_is_not(desk: Desk, honest: bool) -> None:
     watch_dates(desk, honest=honest)
-    trust = desk.robot._watcher._lookout(SITE).trust
+    trust = desk.robot._watcher._sights.lookout(SITE).trust
     assert trust.comparisons >= 10
     assert (trust.is_good, trust.is_broken) == (honest, not honest)
 
@@ -355,7 +358,7 @@ def test_a_source_of_another_robot_goes_to_its_owner(tmp_path: Path, runner: asy
         await closed_robot(sender)
         reader = Robot(collection, FakeClock(START), share=Share(1, 2))
         page = reader.frontier.take(server_of(there))
-        watched = reader._watcher._sight(f"{there}feed").watched
+        watched = reader._watcher._sights.of(f"{there}feed").watched
         await closed_robot(reader)
         return [page.url if page else "", watched.kind if watched else ""]
 

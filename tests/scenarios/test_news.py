@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,7 @@ def test_feeds_are_read_at_a_pace_of_their_own(day: Day) -> None:
     for rows in day.requests.values():
         times = [rows[place]["virtual"] for place in polls(rows)]
         assert len(times) >= 5
-        assert all(later - earlier >= 300 for earlier, later in zip(times, times[1:], strict=False))
+        assert all(later - earlier >= 300 for earlier, later in pairwise(times))
 
 
 def test_a_crawl_without_refreshing_asks_for_feeds_once_like_for_any_page(tmp_path: Path) -> None:

@@ -15,18 +15,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-import msgspec
 import numpy as np
 from msgspec import structs
 
 from joro.config import Refresh
 from joro.coordinate.exchange import Exchange, FoundLink
 from joro.coordinate.share import Share
-from joro.discover.feeds import Declared
 from joro.discover.news import front_entries, is_barren, is_hub, may_be_front
 from joro.discover.scope import Boundary
 from joro.discover.sitemaps import SITEMAP_LIMIT, listed_sitemaps, sitemap_sources
-from joro.discover.trust import Trust, is_announced
+from joro.discover.trust import is_announced
 from joro.discover.watch import FEED, FRONT, INDEX, SITEMAP, Findings, Reading, Watched, failed, portions
 from joro.discover.watch import unchanged as unchanged_since
 from joro.discover.watch import watch as first_watched
@@ -37,6 +35,7 @@ from joro.parse.page import Outline
 from joro.parse.payload import payload
 from joro.parse.sitemap import sitemap_of
 from joro.robot.keeper import Keeper, is_changed
+from joro.robot.sights import Sight, Sights
 from joro.store.frontier import Frontier
 from joro.store.queue import URGENT
 from joro.store.records import PageRecord
@@ -48,31 +47,6 @@ DEPTH_LIMIT = 3
 SAMPLE = 50
 
 Register = Callable[..., None]
-
-
-class Sight(msgspec.Struct, array_like=True):
-    """What watching remembers of a page."""
-
-    watched: Watched | None = None  # as a source, or as a front page on trial
-    hops: int = 0  # links from a seed to a page that waits out of its turn, or to where a source was named
-    depth: int = 0  # redirects and indexes that led to a source
-    is_guess: bool = False  # nobody named it
-    announced: float = 0.0  # when a source last told that the page has changed
-
-
-class Lookout(msgspec.Struct, array_like=True):
-    """What watching remembers of a server."""
-
-    declared: Declared = msgspec.field(default_factory=Declared)
-    trust: Trust = msgspec.field(default_factory=Trust)
-    sitemaps: int = 0
-    has_guessed: bool = False
-
-
-_encode = msgspec.msgpack.Encoder().encode
-_sight = msgspec.msgpack.Decoder(Sight).decode
-_lookout = msgspec.msgpack.Decoder(Lookout).decode
-NOTHING = Sight()
 
 
 class Watcher:
@@ -92,7 +66,7 @@ class Watcher:
         discovers: bool = True,
     ) -> None:
         self._frontier = frontier
-        self._sources = frontier.sources
+        self._sights = Sights(frontier.sources)
         # Who takes in no new pages must not read what is new either: it would be known then, and lost.
         self.enabled = settings.enabled and settings.watch and discovers
         self._guesses = settings.guess_sitemaps
@@ -108,7 +82,7 @@ class Watcher:
         """The page as it was found, as many links from a seed as it was then."""
         if before is not None or page.hops != URGENT or not self.enabled:
             return self._keeper.first_seen(page, before)
-        return replace(page, hops=self._sight(page.url).hops)
+        return replace(page, hops=self._sights.of(page.url).hops)
 
     def rules_learned(self, server: str) -> None:
         """A server's robots.txt was read; sitemaps it names are taken up with the server's next page."""
@@ -124,7 +98,7 @@ class Watcher:
         """
         if not self.enabled:
             return None
-        sight = self._sight(page.url)
+        sight = self._sights.of(page.url)
         care = before.upkeep if before is not None else None
         if before is not None and sight.announced:
             self._compare(visit, before, sight.announced, digest, outline)
@@ -132,14 +106,14 @@ class Watcher:
         same = visit.outcome is Outcome.NOT_MODIFIED or (
             care is not None and bool(digest) and digest == care.body
         )
-        if sight.watched is None or sight.watched.kind == FRONT:
+        if not sight.is_source:
             watched = self._front(visit, page, sight.watched, outline, is_new=before is None, is_same=same)
             is_polled = watched is not None and is_hub(watched)
         else:
             watched = self._source(visit, page, sight, outline, is_same=same)
             is_polled = watched is not None
         hops = page.hops if watched is not None else 0
-        self._keep(page.url, structs.replace(self._sight(page.url), watched=watched, hops=hops))
+        self._sights.keep(page.url, structs.replace(self._sights.of(page.url), watched=watched, hops=hops))
         return watched.due_at if watched is not None and is_polled else None
 
     def watch(
@@ -158,19 +132,18 @@ class Watcher:
         if owner != self._share.number:
             self._exchange.offer(owner, FoundLink(url, page.hops, 0, page.url, kind))
             return
-        sight, lookout = self._sight(url), self._lookout(server_of(url))
-        is_watched = sight.watched is not None and sight.watched.kind != FRONT
-        if is_watched or depth > DEPTH_LIMIT or lookout.sitemaps >= SITEMAP_LIMIT:
+        sight, lookout = self._sights.of(url), self._sights.lookout(server_of(url))
+        if sight.is_source or depth > DEPTH_LIMIT or lookout.sitemaps >= SITEMAP_LIMIT:
             return
         if not self._boundary.within([url], page.hops + 1):
             return
         watched = first_watched(kind, page.url, now)
         if home:
             watched = structs.replace(watched, home=home)
-        self._keep(url, Sight(watched, page.hops, depth, guess, sight.announced))
+        self._sights.keep(url, Sight(watched, page.hops, depth, guess, sight.announced))
         if kind == SITEMAP:
             lookout.sitemaps += 1
-            self._sources.keep_server(server_of(url), _encode(lookout))
+            self._sights.keep_lookout(server_of(url), lookout)
         self._register([url], page, urgent=True)
         self._keeper.urge(url, urgent=True)  # if it was visited before
 
@@ -183,9 +156,9 @@ class Watcher:
     def _look_around(self, visit: Visit, page: Page, outline: Outline | None) -> None:
         """Take up the sources that a page and its server's robots.txt name."""
         if outline is not None and outline.feeds and visit.outcome is Outcome.OK:
-            lookout = self._lookout(page.server)
+            lookout = self._sights.lookout(page.server)
             chosen = lookout.declared.add(page.url, outline.feeds)
-            self._keep_lookout(page.server, lookout)
+            self._sights.keep_lookout(page.server, lookout)
             for url in chosen:
                 self.watch(FEED, url, page, visit.time)
         if page.server in self._unasked and visit.response is not None:
@@ -196,11 +169,11 @@ class Watcher:
         if rules is None:
             return
         self._unasked.discard(page.server)
-        lookout = self._lookout(page.server)
+        lookout = self._sights.lookout(page.server)
         guess = self._guesses and not lookout.has_guessed and not rules.sitemaps
         if guess:
             lookout.has_guessed = True
-            self._keep_lookout(page.server, lookout)
+            self._sights.keep_lookout(page.server, lookout)
         for url in sitemap_sources(page.server, rules.sitemaps, guess=guess):
             self.watch(SITEMAP, url, page, now, guess=guess)
 
@@ -266,7 +239,7 @@ class Watcher:
         entries: Iterable[Entry],
         hints: PollHints,
     ) -> Watched:
-        trust = self._lookout(page.server).trust
+        trust = self._sights.lookout(page.server).trust
         reading = Reading(watched, now, self._last_visits, trust)
         sample = SAMPLE if trust.is_broken else 0
         for portion in portions(entries):
@@ -285,9 +258,9 @@ class Watcher:
         """The sitemaps of an index: new ones are watched, others have changed."""
         if not findings.sitemaps:
             return
-        known = self._lookout(page.server).sitemaps
+        known = self._sights.lookout(page.server).sitemaps
         for url in listed_sitemaps(page.url, findings.sitemaps, known, sight.depth):
-            if self._sight(url).watched is not None:
+            if self._sights.of(url).watched is not None:
                 self._keeper.urge(url)
             else:
                 self.watch(SITEMAP, url, page, now, depth=sight.depth + 1)
@@ -301,7 +274,7 @@ class Watcher:
 
     def _announce(self, urls: Iterable[str], now: float) -> None:
         for url in urls:
-            self._keep(url, structs.replace(self._sight(url), announced=now))
+            self._sights.keep(url, structs.replace(self._sights.of(url), announced=now))
 
     def _dated(self, entries: list[Entry], now: float) -> list[str]:
         """Pages of which worthless dates say that they changed."""
@@ -319,45 +292,26 @@ class Watcher:
         care = before.upkeep
         if care is None or not care.body or visit.outcome not in (Outcome.OK, Outcome.NOT_MODIFIED):
             return
-        lookout = self._lookout(visit.page.server)
+        lookout = self._sights.lookout(visit.page.server)
         lookout.trust.book(
             announced=announced > before.time,
             changed=is_changed(visit, care, digest, outline.main if outline is not None else 0),
             elapsed_s=visit.time - care.seen_at,
         )
-        self._keep_lookout(visit.page.server, lookout)
+        self._sights.keep_lookout(visit.page.server, lookout)
 
     def _hurry(self, urls: list[str], page: Page) -> None:
         """Let pages nobody has visited come first at their servers."""
         near = self._boundary.within(urls, page.hops + 1) if urls else []
         for url in near:
             if self._share.owner(server_of(url)) == self._share.number:
-                self._keep(url, structs.replace(self._sight(url), hops=page.hops + 1))
+                self._sights.keep(url, structs.replace(self._sights.of(url), hops=page.hops + 1))
         if near:
             self._register(near, page, urgent=True)
 
     def _last_visits(self, urls: list[str]) -> list[float | None]:
         marks = np.fromiter(map(fingerprint, urls), np.uint64, len(urls))
         return [record.time if record is not None else None for record in self._frontier.records(marks)]
-
-    def _sight(self, url: str) -> Sight:
-        packed = self._sources.of_page(url)
-        return _sight(packed) if packed is not None else NOTHING
-
-    def _keep(self, url: str, sight: Sight) -> None:
-        if sight != NOTHING:
-            self._sources.keep_page(url, _encode(sight))
-        elif self._sources.of_page(url) is not None:
-            self._sources.keep_page(url, None)
-
-    def _lookout(self, server: str) -> Lookout:
-        packed = self._sources.of_server(server)
-        return _lookout(packed) if packed is not None else Lookout()
-
-    def _keep_lookout(self, server: str, lookout: Lookout) -> None:
-        packed = _encode(lookout)
-        if packed != self._sources.of_server(server):
-            self._sources.keep_server(server, packed)
 
 
 def _opened(kind: str, url: str, response: Response) -> tuple[str, Iterable[Entry], PollHints]:

@@ -1,0 +1,75 @@
+"""What does the robot remember of the pages and servers it watches?
+
+In:    what `watcher` saw.
+Out:   the same at the next visit, be it in another process.
+Never: decides anything; keeps in memory what is committed.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from joro.discover.feeds import Declared
+from joro.discover.trust import Trust
+from joro.discover.watch import FRONT, Watched
+from joro.store.sources import Sources
+
+
+class Sight(msgspec.Struct, array_like=True):
+    """What watching remembers of a page."""
+
+    watched: Watched | None = None  # as a source, or as a front page on trial
+    hops: int = 0  # links from a seed to a page that waits out of its turn, or to where a source was named
+    depth: int = 0  # redirects and indexes that led to a source
+    is_guess: bool = False  # nobody named it
+    announced: float = 0.0  # when a source last told that the page has changed
+
+    @property
+    def is_source(self) -> bool:
+        """Is it read for its own sake, and no page for people?"""
+        return self.watched is not None and self.watched.kind != FRONT
+
+
+class Lookout(msgspec.Struct, array_like=True):
+    """What watching remembers of a server."""
+
+    declared: Declared = msgspec.field(default_factory=Declared)
+    trust: Trust = msgspec.field(default_factory=Trust)
+    sitemaps: int = 0
+    has_guessed: bool = False
+
+
+NOTHING = Sight()
+_encode = msgspec.msgpack.Encoder().encode
+_decode_sight = msgspec.msgpack.Decoder(Sight).decode
+_decode_lookout = msgspec.msgpack.Decoder(Lookout).decode
+
+
+class Sights:
+    """Sights and lookouts of one robot, in its frontier. What is got is a copy: keep what changed."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+
+    def of(self, url: str) -> Sight:
+        """What is known of a page."""
+        packed = self._sources.of_page(url)
+        return _decode_sight(packed) if packed is not None else NOTHING
+
+    def keep(self, url: str, sight: Sight) -> None:
+        """Remember a page, if there is anything to remember."""
+        if sight != NOTHING:
+            self._sources.keep_page(url, _encode(sight))
+        elif self._sources.of_page(url) is not None:
+            self._sources.keep_page(url, None)
+
+    def lookout(self, server: str) -> Lookout:
+        """What is known of a server."""
+        packed = self._sources.of_server(server)
+        return _decode_lookout(packed) if packed is not None else Lookout()
+
+    def keep_lookout(self, server: str, lookout: Lookout) -> None:
+        """Remember a server; one of which nothing is new is not written again."""
+        packed = _encode(lookout)
+        if packed != self._sources.of_server(server):
+            self._sources.keep_server(server, packed)
