@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 from msgspec import structs
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from joro.clock import Clock
 from joro.config import Refresh
@@ -32,6 +32,9 @@ from joro.url import fingerprint, server_of
 
 #: Pages taken from the calendar at a time.
 BATCH = 2_000
+#: A page is looked at again after so much of the time until its visit: prices fall as well as rise. When
+#: less than so much of its interval is left, it waits for the visit itself.
+LOOKED_AT, SOON = 0.6, 0.15
 #: Every so many visits a page is asked for without condition: some validators never change.
 UNCONDITIONAL_EVERY = 8
 #: A server's validators are trusted when so many changes have changed them, and after a change that did not
@@ -87,7 +90,7 @@ class Keeper:
                 care.due = self._clock.now() + care.interval_s * (mark / 2**64)
                 frontier.keep_page(structs.replace(record, upkeep=care))
                 self._planner.enters(frontier.server(server), care)
-                self._date(Page(record.url, server=server), care)
+                self._date(Page(record.url, server=server), care, record.time)
             if number % ADOPTED_AT_ONCE == ADOPTED_AT_ONCE - 1:
                 frontier.commit(None)
         frontier.keep(ADOPTED, b"yes")
@@ -104,7 +107,9 @@ class Keeper:
             return urged
         dates = self._dates(popped)
         is_due = dates <= now
-        calendar.put_off(popped[~is_due], dates[~is_due])
+        early = popped[~is_due]
+        visited_at = early["state"].view(STATE)["visited_at"]
+        calendar.put_off(early, looked_at(now, visited_at, dates[~is_due]))
         due = popped[is_due]
         records = self._frontier.records(due["mark"])
         calendar.drop(due)
@@ -180,7 +185,7 @@ class Keeper:
             after.polled = False
         if after is not None:
             self._planner.enters(server, after)
-            self._date(visit.page, after)
+            self._date(visit.page, after, visit.time)
         return after
 
     def _missed(self, care: Upkeep, visit: Visit) -> int:
@@ -253,12 +258,15 @@ class Keeper:
         marks = np.array([fingerprint(server)], np.uint64)
         return float(self._planner.page_intervals_s(marks, [wished_s], [weight])[0])
 
-    def _date(self, page: Page, care: Upkeep) -> None:
+    def _date(self, page: Page, care: Upkeep, now: float) -> None:
         state = np.zeros(1, STATE)
         state["history"], state["weight"] = change.unpack([care.history]), care.weight
-        state["visited_at"] = care.seen_at if _is_priced(care) else 0.0
+        due: NDArray[np.float64] = np.array([care.due])
+        if _is_priced(care):
+            state["visited_at"] = care.seen_at
+            due = due if self.policy.is_drawn else looked_at(now, care.seen_at, due)
         mark, server = fingerprint(page.url), fingerprint(page.server)
-        self._frontier.calendar.push(entries(care.due, mark, care.version, server, state.tobytes()))
+        self._frontier.calendar.push(entries(due, mark, care.version, server, state.tobytes()))
 
     def urge(self, url: str, *, urgent: bool = False) -> bool:
         """Let a visited page wait now, whatever its date: a signal says that it has changed."""
@@ -267,6 +275,12 @@ class Keeper:
             return False
         self._urged.append(server_of(url))
         return True
+
+
+def looked_at(now: float, visited_at: ArrayLike, due: NDArray[np.float64]) -> NDArray[np.float64]:
+    """When pages that are due later are looked at again."""
+    left = due - now
+    return np.where(left > SOON * (due - np.asarray(visited_at)), now + LOOKED_AT * left, due)
 
 
 def is_changed(visit: Visit, care: Upkeep, digest: str, main: int) -> bool:
