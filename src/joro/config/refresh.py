@@ -32,18 +32,20 @@ class Refresh:
     visits_per_day: int = setting(
         0, "visits to known pages, all robots together; 0 = as many as sockets and politeness allow", least=0
     )
-    every_version: float = setting(
-        0.0,
-        "what optimal aims at: 0 = pages as they are now (search), 1 = every version (archive)",
-        least=0.0,
-        most=1.0,
+    every_version_percent: int = setting(
+        0,
+        "what optimal aims at: 0 = pages as they are now (search), 100 = every version (archive)",
+        least=0,
+        most=100,
     )
     least_interval_s: float = setting(3_600.0, "no page is visited again sooner", least=1.0)
     most_interval_s: float = setting(5_184_000.0, "every page is visited again after this time", least=60.0)
     first_interval_s: float = setting(
         604_800.0, "wait before the second visit, until the crawl has seen how pages change", least=1.0
     )
-    gamma_alpha: float = setting(0.05, "least chance of an unimportant page under gamma", least=0.0, most=1.0)
+    gamma_alpha_percent: int = setting(
+        5, "least chance of a usual page under gamma, however little it changes", least=0, most=100
+    )
     gone_visits: int = setting(
         4, "a page gone at so many visits in a row, each twice as far apart, is given up", least=1
     )
@@ -57,8 +59,8 @@ class Refresh:
         "edf", "which waiting server gets the next socket: earliest deadline, S0's choice, or …", form=ORDERS
     )
     plan_every_s: float = setting(600.0, "sockets and prices are worked out anew so often", least=1.0)
-    socket_margin: float = setting(
-        1.3, "sockets kept for refreshing, as a multiple of the least number that can do", least=1.0
+    socket_margin_percent: int = setting(
+        130, "sockets kept for refreshing, as a part of the least number that can do", least=100
     )
     when_infeasible: str = setting(
         "stretch",

@@ -172,7 +172,7 @@ class Planner:
             timing = Timing(record.download_s, record.longest_download_s)
             minimum = self._minimum_s(server, record)
             planning.add(fingerprint(server), record.wishes, timing, minimum, record.missed)
-        self.plan = planning.plan(self._sockets, margin=self._settings.socket_margin)
+        self.plan = planning.plan(self._sockets, margin=self._settings.socket_margin_percent / 100)
         self._access_s.clear()
         self._said = said
         self._study(pages, self._budget_per_s(self.plan))

@@ -30,8 +30,8 @@ class Policy:
         self._rule = revisit.Revisiting(
             policy=settings.policy,
             knob=1.0 if settings.policy == "interval" else settings.first_interval_s,
-            theta=settings.every_version,
-            usual_alpha=settings.gamma_alpha,
+            theta=settings.every_version_percent / 100,
+            usual_alpha=settings.gamma_alpha_percent / 100,
             shortest_s=settings.least_interval_s,
             longest_s=settings.most_interval_s,
         )
