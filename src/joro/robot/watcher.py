@@ -113,7 +113,8 @@ class Watcher:
             watched = self._source(visit, page, sight, outline, is_same=same)
             is_polled = watched is not None
         hops = page.hops if watched is not None else 0
-        self._sights.keep(page.url, structs.replace(self._sights.of(page.url), watched=watched, hops=hops))
+        if watched is not sight.watched or hops != sight.hops:
+            self._sights.keep(page.url, structs.replace(sight, watched=watched, hops=hops))
         return watched.due_at if watched is not None and is_polled else None
 
     def watch(
