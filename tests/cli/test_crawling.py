@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+#: Large blocks go while small ones stay, as bodies and links do; prints the MB that are left.
+PROBE = """
+import re
+from pathlib import Path
+from joro.cli.crawling import return_large_blocks
+
+def resident_mb():
+    return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1000
+
+if {switched}:
+    return_large_blocks()
+before = resident_mb()
+bytes(16_000_000)
+blocks, links = [], []
+for _ in range(8):
+    blocks.append(b"x" * 4_000_000)
+    links.append([b"y" * 50_000 for _ in range(20)])  # too large to settle in older gaps
+blocks.clear()
+print(resident_mb() - before)
+"""
+
+
+def kept_mb(*, switched: bool) -> float:
+    code = PROBE.format(switched=switched)
+    return float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a habit of glibc")
+def test_large_blocks_of_memory_are_returned_while_small_ones_stay() -> None:
+    links_mb = 8
+    assert kept_mb(switched=True) < links_mb + 3 < links_mb + 20 < kept_mb(switched=False)
