@@ -13,6 +13,7 @@ from joro.schedule.optimum import (
     Pages,
     at_random,
     evenly,
+    find_price,
     freshness,
     gain,
     gain_inverse,
@@ -166,3 +167,7 @@ def test_every_visit_bought_is_worth_its_price(seed: int, share: float) -> None:
     bought = best.visit_rate > 0
     assert worth[bought] == pytest.approx(price[bought], rel=1e-5)
     assert np.all(worth[~bought] <= price[~bought] * (1 + 1e-9))
+
+
+def test_no_price_helps_when_floors_cost_more_than_there_is() -> None:
+    assert find_price(lambda price: max(5.0, 100.0 / price), budget=1.0) > 1e20

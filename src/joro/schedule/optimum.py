@@ -221,8 +221,8 @@ def _between(low: Array, high: Array) -> Array:
 
 
 def find_price(spent: Callable[[float], float], budget: float, near: float = 1.0) -> float:
-    """The price at which what is spent is the budget; 0 when there is enough for all. Looked for `near`
-    first.
+    """The price at which what is spent is the budget; 0 when there is enough for all, huge when no price
+    helps. Looked for `near` first.
 
     False position on the logarithm of the price, halved where an end stays put (the Illinois rule): a dozen
     looks at all pages where bisection takes fifty.
@@ -241,6 +241,8 @@ def find_price(spent: Callable[[float], float], budget: float, near: float = 1.0
     while at_high > 0 and high < 1e30:
         low, at_low, high = high, at_high, high * 30
         at_high = excess(high)
+    if at_high > 0:  # what pages are visited at any price costs more than there is
+        return high
     middle = high
     for _ in range(_LOOKS):
         middle = low * (high / low) ** float(np.clip(at_low / (at_low - at_high), 0.001, 0.999))
