@@ -54,7 +54,7 @@ class Policy:
         after = change.observe(
             change.unpack([history]),
             change.seen([elapsed_s], [changed]),
-            self._prior.log_expected(others),
+            self._expected(others),
             [elapsed_s],
             [changed],
         )
@@ -70,7 +70,11 @@ class Policy:
         return revisit.intervals_s(self._rule, self._chances(histories, others), weights, draws=draws)
 
     def _chances(self, histories: Histories, others: Said) -> Grid:
-        return change.posterior(histories, self._prior.log_expected(others))
+        return change.posterior(histories, self._expected(others))
+
+    def _expected(self, others: Said) -> Grid:
+        """Logarithms of the chances of a page that says nothing itself."""
+        return np.log(self._prior.expected(others) + 1e-12).astype(np.float32)
 
     def study(self, histories: Histories, weights: ArrayLike, others: Said, budget_per_s: float) -> None:
         """Learn from a sample what to expect of any page, and the price at which these keep the budget."""
