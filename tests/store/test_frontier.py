@@ -302,3 +302,17 @@ def test_an_urgent_page_overtakes_one_that_is_due(tmp_path: Path) -> None:
         frontier.wait_again(record, first=True)
     frontier.wait_again(records[-1], urgent=True)
     assert take_all(frontier)[0] == records[-1].url
+
+
+def test_pages_found_after_a_server_ran_out_of_them_survive_a_restart(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    add(frontier, urls(1))
+    page = frontier.take(SERVER)
+    assert page is not None
+    frontier.done(visited(page))
+    frontier.commit(None)
+    assert frontier.wake() == []  # it has nothing to do, though the disk says so only after the next commit
+    frontier.commit(None)
+    add(frontier, [f"{SERVER}/later"], 1)
+    frontier.commit(None)
+    assert take_all(reopened(frontier, tmp_path)) == [f"{SERVER}/later"]

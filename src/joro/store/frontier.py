@@ -90,6 +90,7 @@ class Frontier(Written):
         self._found: list[_Found] = []
         self._put_to_sleep: set[str] = set()  # since the last commit
         self._waits_again: set[int] = set()  # likewise
+        self._emptied: set[str] = set()  # servers that on disk still have pages waiting
         self._sleepers_from: bytes | None = b"w"  # where to look for sleepers; None: nobody sleeps
         packed = self._db.get(b"mcounts")
         self.counts = msgspec.msgpack.decode(packed, type=Counts) if packed else Counts()
@@ -216,7 +217,7 @@ class Frontier(Written):
             return woken
         for key, _ in self.scan(b"w", self._sleepers_from):
             server = key[1:].decode()
-            if server in self._queues:
+            if server in self._queues or server in self._emptied:
                 continue
             if len(woken) == room:
                 self._sleepers_from = key
@@ -356,6 +357,7 @@ class Frontier(Written):
         self.calendar.write_into(self._batch)
         self.sources.write_into(self._batch)
         self._write()
+        self._emptied.clear()
         self.calendar.committed()
         for server, key in self._finished:
             self._queues[server].taken.pop(key, None)
@@ -409,6 +411,7 @@ class Frontier(Written):
             if not queue.heap and not queue.more and not queue.taken:
                 del self._queues[server]
                 self._batch.delete(b"w" + server.encode())
+                self._emptied.add(server)
         elif len(self._servers) > RECORDS_LIMIT:
             del self._servers[server]
 
