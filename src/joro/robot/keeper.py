@@ -115,9 +115,19 @@ class Keeper:
         calendar.drop(due)
         return urged + [
             server_of(record.url)
-            for record, counts in zip(records, counting(due, records).tolist(), strict=True)
-            if counts and record is not None and self._wait(record, urgent=_is_polled(record))
+            for record, counts, date in zip(
+                records, counting(due, records).tolist(), due["due"].tolist(), strict=True
+            )
+            if counts and record is not None and self._wait_since(record, date)
         ]
+
+    def _wait_since(self, record: PageRecord, date: float) -> bool:
+        """Let a page wait that is due since then; its record remembers, so that a late visit is noticed."""
+        care = record.upkeep
+        if care is None or not self._wait(record, urgent=care.polled):
+            return False
+        self._frontier.keep_page(structs.replace(record, upkeep=structs.replace(care, due=date)))
+        return True
 
     def _wait(self, record: PageRecord, *, urgent: bool) -> bool:
         return self._frontier.wait_again(record, first=True, urgent=urgent)
@@ -191,16 +201,17 @@ class Keeper:
     def _missed(self, care: Upkeep, visit: Visit) -> int:
         """S0 counts periods without a visit: a page visited two intervals late missed two.
 
-        The date that was written may have been put off since, because prices rose.
+        Late is what comes after the date that the calendar had. A plan that has become less strict since
+        makes nobody late: the page was to wait that long when it was last looked at.
         """
-        if not 0.0 < care.interval_s < visit.time - care.due:
+        late_s = visit.time - care.due
+        if late_s < self._settings.least_interval_s:
             return 0
-        due, interval_s = care.due, self._interval_s(visit.page.server, care.interval_s, care.weight)
-        if _is_priced(care):
-            wished_s = self._wished_s(visit.page.server, care, is_first=False)
-            interval_s = self._interval_s(visit.page.server, wished_s, care.weight)
-            due = max(due, care.seen_at + interval_s)
-        return max(int((visit.time - due) / interval_s), 0)
+        server, wished_s = visit.page.server, care.interval_s
+        if _is_priced(care) and not self.policy.is_drawn:
+            wished_s = self._wished_s(server, care, is_first=False)
+        interval_s = self._interval_s(server, wished_s, care.weight)
+        return int(late_s / interval_s) if interval_s > 0.0 else 0
 
     def _after(self, visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep | None:
         after: Upkeep | None
@@ -307,10 +318,6 @@ def validated(count: int, visit: Visit, care: Upkeep, digest: str) -> int:
 def _is_priced(care: Upkeep) -> bool:
     """At its second visit, while it is gone, and as a source a page has a date that no price moves."""
     return bool(care.history) and not care.absences and not care.polled
-
-
-def _is_polled(record: PageRecord) -> bool:
-    return record.upkeep is not None and record.upkeep.polled
 
 
 def _polled(visit: Visit, care: Upkeep | None, after: Upkeep | None, read_at: float) -> Upkeep:

@@ -14,7 +14,7 @@ class Upkeep(msgspec.Struct, array_like=True):
     """What it takes to keep a page fresh; only pages that are visited again have it."""
 
     version: int = 1  # of the one entry in the calendar that counts
-    due: float = 0.0  # when it was last written; prices may have put the entry off since
+    due: float = 0.0  # as planned at the last visit, prices may move it; while it waits: since when
     interval_s: float = 0.0  # wished between visits (I_ij); 0: not counted in its server's load
     seen_at: float = 0.0  # when the page was last there
     captured_at: float = 0.0  # when its bytes were last archived whole

@@ -1,0 +1,282 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joro.clock import FakeClock
+from joro.config import Refresh
+from joro.model import Outcome, Page, Response, Visit
+from joro.robot.keeper import FORGIVEN_AFTER, TRUSTED_AFTER, Keeper, is_changed, looked_at, validated
+from joro.robot.planner import Planner
+from joro.schedule import change
+from joro.store.frontier import Frontier
+from joro.store.records import PageRecord, Upkeep
+from joro.url import fingerprint
+
+A = "http://a.example"
+URL = f"{A}/page"
+HOUR = 3_600.0
+#: Every page wishes a visit an hour, whatever the policy says.
+HOURLY = Refresh(
+    enabled=True, first_interval_s=HOUR, least_interval_s=HOUR, most_interval_s=HOUR, gone_visits=2
+)
+TEN_HOURLY = Refresh(enabled=True, least_interval_s=10 * HOUR, most_interval_s=10 * HOUR)
+
+
+class Stage:
+    """A keeper and its frontier, in time that passes when told to."""
+
+    def __init__(self, path: Path, settings: Refresh = HOURLY) -> None:
+        self.path, self.settings = path, settings
+        self.now = 1_000_000.0
+        self.open()
+
+    def open(self, settings: Refresh | None = None) -> None:
+        clock = FakeClock(self.now)
+        self.clock = clock
+        self.frontier = Frontier(self.path)
+        chosen = settings or self.settings
+        planner = Planner(self.frontier, chosen, clock, sockets=10, minimum_s=lambda *_: 1.0)
+        self.keeper = Keeper(self.frontier, chosen, planner, clock)
+        self.keeper.adopt()
+
+    def pass_time(self, seconds: float) -> None:
+        self.now += seconds
+        self.clock._now = self.now
+
+    def find(self) -> None:
+        self.frontier.add([URL], 3)
+        self.frontier.settle(lambda _: 100)
+        self.frontier.commit(None)
+
+    def visit(self, outcome: Outcome = Outcome.OK, digest: str = "one", main: int = 1, **fields: str) -> None:
+        page = self.frontier.take(A)
+        assert page is not None
+        before = self.keeper.before(page)
+        response = Response(200, b"", b"", fields) if outcome in (Outcome.OK, Outcome.NOT_MODIFIED) else None
+        visit = Visit(page, self.now, outcome, response=response, elapsed_s=1.0)
+        care = self.keeper.learn(visit, before, digest, main)
+        self.frontier.done(visit, before.hops if before else None, care)
+        self.commit()
+
+    def commit(self) -> list[str]:
+        due = self.keeper.bring_due()
+        self.frontier.commit(None)
+        self.frontier.wake()
+        return due
+
+    @property
+    def record(self) -> PageRecord:
+        record = self.frontier.visited(fingerprint(URL))
+        assert record is not None
+        return record
+
+    @property
+    def care(self) -> Upkeep:
+        assert self.record.upkeep is not None
+        return self.record.upkeep
+
+    @property
+    def missed(self) -> int:
+        return self.frontier.server(A).missed
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    made = Stage(tmp_path / "frontier")
+    made.find()
+    made.visit()
+    yield made
+    made.frontier.close()
+
+
+def changes(stage: Stage) -> tuple[int, int]:
+    history = change.unpack([stage.care.history])[0]
+    return int(history["visits"]), int(history["changes"])
+
+
+def come_due(stage: Stage, late_s: float = 0.0) -> None:
+    """Let the page's hour pass; looks before it find it not due."""
+    for _ in range(4):
+        stage.pass_time(HOUR / 4 + 1)
+        stage.commit()
+    stage.pass_time(late_s)
+
+
+def test_a_page_waits_again_when_its_interval_is_over_and_not_before(stage: Stage) -> None:
+    stage.pass_time(HOUR - 10)
+    assert (stage.commit(), stage.frontier.take(A)) == ([], None)
+    stage.pass_time(20)
+    assert stage.commit() == [A]
+    page = stage.frontier.take(A)
+    assert page is not None
+    assert page.url == URL
+
+
+def test_a_page_keeps_its_distance_from_the_seed(stage: Stage) -> None:
+    come_due(stage)
+    stage.visit()
+    assert stage.record.hops == 3
+
+
+def test_a_visit_on_time_misses_nothing(stage: Stage) -> None:
+    come_due(stage, late_s=HOUR / 2)
+    stage.visit()
+    assert stage.missed == 0
+
+
+def test_a_visit_two_intervals_late_missed_two(stage: Stage) -> None:
+    come_due(stage, late_s=2.5 * HOUR)
+    stage.visit()
+    assert stage.missed == 2
+
+
+def test_a_date_that_passed_while_no_robot_worked_is_missed_too(stage: Stage) -> None:
+    stage.frontier.close()
+    stage.pass_time(4.5 * HOUR)
+    stage.open()
+    stage.commit()
+    stage.visit()
+    assert stage.missed == 3
+
+
+def test_a_plan_that_became_less_strict_makes_nobody_late(stage: Stage) -> None:
+    """Put off by a plan of ten hours a page is in time, though an hour is the rule again by then."""
+    come_due(stage)
+    stage.visit()
+    reopened(stage, TEN_HOURLY)
+    stage.pass_time(HOUR + 1)
+    assert stage.commit() == []
+    reopened(stage, HOURLY)
+    stage.pass_time(0.6 * 9 * HOUR)
+    assert stage.commit() == [A]
+    stage.visit()
+    assert stage.missed == 0
+
+
+def test_a_page_put_off_is_late_all_the_same_when_its_new_date_passes(stage: Stage) -> None:
+    come_due(stage)
+    stage.visit()
+    reopened(stage, TEN_HOURLY)
+    stage.pass_time(HOUR + 1)
+    stage.commit()
+    reopened(stage, HOURLY)
+    stage.pass_time(0.6 * 9 * HOUR + 3.5 * HOUR)
+    stage.commit()
+    stage.visit()
+    assert stage.missed == 3
+
+
+def reopened(stage: Stage, settings: Refresh) -> None:
+    stage.frontier.close()
+    stage.open(settings)
+
+
+def test_only_the_main_text_counts_as_a_change(stage: Stage) -> None:
+    for digest, main in (("two", 1), ("three", 2), ("three", 2)):
+        come_due(stage)
+        stage.visit(digest=digest, main=main)
+    assert changes(stage) == (3, 1)
+
+
+def test_a_failure_teaches_nothing_and_keeps_the_interval(stage: Stage) -> None:
+    come_due(stage)
+    stage.visit(Outcome.TIMEOUT, digest="", main=0)
+    assert (stage.care.history, stage.care.interval_s, stage.record.outcome) == (b"", HOUR, "timeout")
+
+
+def test_a_page_gone_is_looked_for_again_and_then_given_up(stage: Stage) -> None:
+    come_due(stage)
+    stage.visit(Outcome.GONE, digest="", main=0)
+    assert stage.care.absences == 1
+    come_due(stage)
+    stage.visit(Outcome.GONE, digest="", main=0)
+    assert (stage.record.upkeep, stage.record.outcome) == (None, "gone")
+    assert stage.frontier.server(A).wishes == {}
+
+
+def test_a_page_that_robots_txt_shuts_keeps_its_date(stage: Stage) -> None:
+    come_due(stage)
+    stage.visit(Outcome.DISALLOWED, digest="", main=0)
+    assert stage.care.due == stage.now + HOUR
+
+
+def test_a_crawl_that_keeps_nothing_fresh_forgets_no_history(stage: Stage) -> None:
+    come_due(stage)
+    stage.frontier.close()
+    stage.open(Refresh(enabled=False))
+    assert stage.keeper.learns
+    stage.frontier.wake()
+    stage.visit(digest="two", main=2)
+    assert (changes(stage), stage.record.hops) == ((1, 1), 3)
+
+
+def test_pages_collected_before_get_dates_spread_over_the_first_interval(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    frontier.add([f"{A}/{number}" for number in range(50)], 0)
+    frontier.settle(lambda _: 100)
+    while (page := frontier.take(A)) is not None:
+        frontier.done(Visit(page, 5.0, Outcome.OK))
+    frontier.commit(None)
+    frontier.close()
+    stage = Stage(tmp_path)
+    dates = [record.upkeep.due - stage.now for record in stage.frontier.all_visited() if record.upkeep]
+    stage.frontier.close()
+    assert len(dates) == 50
+    assert min(dates) < HOUR / 5 < 4 * HOUR / 5 < max(dates) <= HOUR
+
+
+def test_the_first_visit_to_an_adopted_page_is_no_change(tmp_path: Path) -> None:
+    care = Upkeep(seen_at=5.0)
+    page = Page(URL, server=A)
+    visit = Visit(page, 9.0, Outcome.OK, response=Response(200, b"", b"", {}))
+    assert is_changed(visit, care, "one", 1)  # so nobody may ask before there is a digest to compare with
+    stage = Stage(tmp_path)
+    stage.find()
+    stage.visit()
+    stage.frontier.keep_page(PageRecord(URL, 3, 5.0, "ok", 200, upkeep=Upkeep(seen_at=5.0)))
+    stage.frontier.commit(None)
+    assert stage.keeper.urge(URL)
+    stage.commit()
+    stage.visit(digest="two", main=2)
+    history = stage.care.history
+    stage.frontier.close()
+    assert history == b""
+
+
+def answer(digest: str, etag: str) -> tuple[Visit, str]:
+    return Visit(
+        Page(URL, server=A), 9.0, Outcome.OK, response=Response(200, b"", b"", {"etag": etag})
+    ), digest
+
+
+@pytest.mark.parametrize(
+    ("digest", "etag", "count"),
+    [("new", "new", 3), ("old", "old", 2), ("new", "old", -FORGIVEN_AFTER), ("old", "new", 2)],
+)
+def test_validators_are_judged_by_changes_alone(digest: str, etag: str, count: int) -> None:
+    visit, digest = answer(digest, etag)
+    assert validated(2, visit, Upkeep(body="old", etag="old"), digest) == count
+
+
+def test_servers_are_asked_conditionally_when_their_validators_are_trusted(stage: Stage) -> None:
+    record = PageRecord(URL, 3, 5.0, "ok", 200, upkeep=Upkeep(version=1, etag="x"))
+    assert stage.keeper.validators(record) == {}
+    stage.frontier.server(A).validated = TRUSTED_AFTER
+    assert stage.keeper.validators(record)["etag"] == "x"
+    record = PageRecord(URL, 3, 5.0, "ok", 200, upkeep=Upkeep(version=8, etag="x"))
+    assert stage.keeper.validators(record) == {}
+
+
+@given(st.floats(0, 1e9), st.floats(1, 1e8), st.floats(0, 1))
+def test_a_page_is_looked_at_again_before_its_visit_never_after(
+    seen: float, interval: float, gone: float
+) -> None:
+    now, due = seen + 0.999 * gone * interval, seen + interval
+    (look,) = looked_at(now, seen, np.array([due])).tolist()
+    assert now <= look <= due
