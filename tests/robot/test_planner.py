@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+from joro.clock import FakeClock
+from joro.config import Refresh
+from joro.robot.planner import Planner, combined, last_report
+from joro.store.frontier import Frontier
+from joro.store.records import Upkeep
+
+SERVERS = [f"http://{number}.example" for number in range(20)]
+SETTINGS = Refresh(enabled=True, plan_every_s=600.0)
+
+
+@pytest.fixture
+def frontier(tmp_path: Path) -> Iterator[Frontier]:
+    """Twenty servers whose pages wish a visit every ten seconds in all; each takes four."""
+    made = Frontier(tmp_path)
+    for server in SERVERS:
+        record = made.server(server)
+        record.download_s = record.longest_download_s = 4.0
+    yield made
+    made.close()
+
+
+def planner(frontier: Frontier, sockets: int, clock: FakeClock | None = None) -> Planner:
+    made = Planner(frontier, SETTINGS, clock or FakeClock(5.0), sockets=sockets, minimum_s=lambda *_: 1.0)
+    for server in SERVERS:
+        made.enters(frontier.server(server), Upkeep(interval_s=10.0))
+    frontier.commit(None)
+    return made
+
+
+def test_enough_sockets_keep_everything_as_wished(frontier: Frontier) -> None:
+    report = planner(frontier, sockets=50).round()
+    assert (report.bound, report.is_revised) == (8, False)
+    assert report.need == pytest.approx(8.0)
+    assert report.visits_per_day == pytest.approx(20 * 8_640)
+
+
+def test_too_few_are_told_with_figures_before_and_after(frontier: Frontier) -> None:
+    planning = planner(frontier, sockets=6)
+    report = planning.round()
+    assert report.is_revised
+    assert report.bound == 8 > 6 >= report.bound_after
+    assert report.visits_per_day_after < report.visits_per_day
+    assert "cut to" in str(report)
+
+
+def test_revised_intervals_are_longer_by_the_strength_told(frontier: Frontier) -> None:
+    planning = planner(frontier, sockets=6)
+    report = planning.round()
+    assert planning.page_intervals_s(np.array([1], np.uint64), [10.0], [1.0])[0] == pytest.approx(
+        10.0 * report.strength
+    )
+
+
+def test_visits_missed_are_told_once(frontier: Frontier) -> None:
+    planning = planner(frontier, sockets=50)
+    frontier.server(SERVERS[0]).missed = 3
+    frontier.commit(None)
+    first = planning.round()
+    frontier.commit(None)
+    assert (first.missed, planning.round().missed) == (3, 0)
+
+
+def test_a_round_is_due_when_its_time_has_come(frontier: Frontier) -> None:
+    clock = FakeClock(5.0)
+    planning = planner(frontier, sockets=50, clock=clock)
+    assert not planning.is_due
+    clock._now = 605.0
+    assert planning.is_due
+
+
+def test_the_last_report_is_remembered_over_a_restart(frontier: Frontier) -> None:
+    report = planner(frontier, sockets=6).round()
+    assert last_report(frontier) is None
+    frontier.commit(None)
+    assert last_report(frontier) == report
+
+
+def test_the_plans_of_several_robots_add_up(frontier: Frontier) -> None:
+    report = planner(frontier, sockets=6).round()
+    sum_of = combined([report, structs.replace(report, strength=report.strength + 1)])
+    assert (sum_of.bound, sum_of.sockets, sum_of.servers) == (16, 12, 40)
+    assert sum_of.strength == report.strength + 1
+
+
+def test_servers_whose_pages_wish_nothing_rank_last(frontier: Frontier) -> None:
+    planning = planner(frontier, sockets=50)
+    planning.round()
+    assert planning.rank("http://new.example", 0.0) == math.inf
+    assert planning.rank(SERVERS[0], 0.0) < math.inf
