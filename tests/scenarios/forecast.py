@@ -1,7 +1,7 @@
 """How fresh would a robot keep pages whose changes are known to the minute, if nothing ever held it up?
 
-The policy of the robot itself, and a budget of visits; no network, no politeness, no sockets, no commits. What a
-live robot stays behind this is what all of those cost.
+The robot's own policy, and a budget of visits; no network, no politeness, no sockets, no commits. What a live
+robot stays behind this is what all of those cost.
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import pytest
@@ -22,8 +23,12 @@ from joro.store.records import PageRecord
 from joro.testweb.running import Running, separate
 from joro.testweb.settings import Settings
 from joro.url import fingerprint
+from tests.scenarios.forecast import Forecast
+from tests.scenarios.forecast import Page as ForecastPage
 from tests.scenarios.living import DAY_S, Life
 from tests.scenarios.stage import done
+
+pytestmark = pytest.mark.slow
 
 #: One page of a server after another, without the pauses of real politeness: time is short here.
 BRISK: dict[str, Any] = {"interval_s": 1.0, "per_address": 64, "address_interval_s": 0.0}
@@ -36,7 +41,7 @@ WHOLE = ("response", 200)
 
 @dataclass(frozen=True)
 class Month:
-    """Five weeks of a small web, and what was made of it."""
+    """Five weeks and more of a small web, and what was made of it."""
 
     web: Running
     life: Life
@@ -60,7 +65,9 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Month]:
     }
     with separate(settings) as web:
         life = Life(web, tmp_path_factory.mktemp("month") / "c")
-        life.live(life.days(35), refresh=refresh, politeness=BRISK)
+        weeks = life.days(35)
+        # A slow machine gets more weeks, and no fewer visits.
+        life.live(lambda robot: weeks(robot) and robot.revisits >= 900, refresh=refresh, politeness=BRISK)
         facts = {page["url"]: page for page in web.oracle.get("/pages")}
         news = {host["url"] for host in web.oracle.get("/hosts", role="news")}
         yield Month(web, life, records_in(life), visits_to(web, set(facts)), facts, news)
@@ -232,3 +239,47 @@ def noted(rounds: list[PlanReport], revisits: int) -> Callable[[Robot], bool]:
         return len(rounds) >= 3 and robot.revisits >= revisits
 
     return is_over
+
+
+def test_pages_are_as_fresh_as_the_policy_forecasts(tmp_path: Path) -> None:
+    """Two weeks, 60 visits a day to 400 pages. The forecast has the same changes, and learns likewise."""
+    refresh: dict[str, Any] = {
+        "visits_per_day": 60,
+        "first_interval_s": 3 * DAY_S,
+        "least_interval_s": DAY_S / 2,
+        "most_interval_s": 30 * DAY_S,
+        "plan_every_s": DAY_S,
+        "watch": False,
+    }
+    settings = Settings(
+        seed=5, hosts=100, pages=400, sizes="even", roles=("normal",), speed=60_000.0, warm=True
+    )
+    with separate(settings) as web:
+        life = Life(web, tmp_path / "c")
+        life.live(life.days(14), refresh=refresh, politeness=BRISK)
+        end = life.now()
+        moments = [end - number * DAY_S / 3 for number in range(21)]
+        live = mean(web.oracle.get("/freshness", at=moment)["share"] for moment in moments)
+        pages, starts = population(web, end)
+        forecast = Forecast(life.collection().config.refresh, pages, starts)
+    forecast.run(end)
+    once = [replace(page, seen_at=page.seen_at[:1]) for page in pages]
+    left_alone = mean(page.is_fresh(moment) for moment in moments for page in once)
+    assert abs(live - forecast.freshness(moments)) <= 0.03
+    assert live > left_alone + 0.05
+
+
+def population(web: Running, end: float) -> tuple[list[ForecastPage], list[float]]:
+    """All pages that stay, with their true changes, and when each was visited first."""
+    facts = {page["url"]: page for page in web.oracle.get("/pages") if page["gone"] is None}
+    changes = web.oracle.get("/changes", until=end)
+    starts = {url: rows[0]["virtual"] for url, rows in visits_to(web, set(facts)).items()}
+    servers = {host: number for number, host in enumerate({page["host"] for page in facts.values()})}
+    pages = [
+        ForecastPage(
+            servers[facts[url]["host"]],
+            changes.get(url, []) if facts[url]["kind"] in ("poisson", "burst") else [],
+        )
+        for url in starts
+    ]
+    return pages, list(starts.values())
