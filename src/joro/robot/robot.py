@@ -281,18 +281,14 @@ class Robot:
             self.frontier, self._manners.of, agent=settings.identity.name, clock=clock
         )
         self.exchange = Exchange(collection.frontier / "exchange", share, self.frontier)
+        refresh, sockets = settings.refresh, settings.fetch.sockets
         planner = Planner(
-            self.frontier,
-            settings.refresh,
-            clock,
-            sockets=settings.fetch.sockets,
-            minimum_s=self._least_s,
-            share=share.count,
+            self.frontier, refresh, clock, sockets=sockets, minimum_s=self._least_s, share=share.count
         )
-        self._keeper = Keeper(self.frontier, settings.refresh, planner, clock)
-        watching = self.frontier, settings.refresh, self._keeper, self._boundary, self.exchange, share
+        self._keeper = Keeper(self.frontier, refresh, planner, clock)
+        watching = self.frontier, refresh, self._keeper, self._boundary, self.exchange, share
         self._watcher = Watcher(*watching, self._register, self._exclusions.rules, discovers=discovers)
-        self._turns = Turns(planner.rank if settings.refresh.enabled else None)
+        self._turns = Turns(planner.rank if refresh.enabled else None)
         self._replay(collection)
         limit = settings.archive.warc_limit_bytes
         self._archive = WarcWriter(
@@ -347,9 +343,8 @@ class Robot:
                 outcome = outcome_of(response.status, response.headers)
                 visit = Visit(page, record.time, outcome, response=response)
                 before = self._keeper.before(page)
-                self._close(
-                    visit, before, capture_in(record).digest, follow=self._wants(visit, before).follow
-                )
+                follow = self._wants(visit, before).follow
+                self._close(visit, before, capture_in(record).digest, follow=follow)
                 self.frontier.settle(self._boundary.quota, self._traps.admit)
         self._read_mail()
         self.frontier.settle(self._boundary.quota, self._traps.admit)
