@@ -4,7 +4,7 @@ Measured: the most memory `joro crawl` ever had resident (VmHWM), on a web of 1,
 hostile, four of each kind: endless bodies, bombs, lies about lengths, headers without measure, parser bombs,
 byte after byte. Against it the same crawl with those servers excluded. All servers are seeds, so that the
 hostile ones are met at once. `honest_share` counts, by the oracle, the honest pages in the archive.
-Left out: patience. Timeouts are shorter than the defaults, so that the run takes a minute; they do not
+Left out: patience. Timeouts are shorter than the defaults, so that the run takes minutes; they do not
 change what is held at the same time. Limits of size and memory are the defaults.
 """
 
