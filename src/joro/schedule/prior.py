@@ -82,16 +82,12 @@ class Prior:
         """Variance of the usual log rates of servers."""
         return max(self.variance - self.within, 0.05 * self.variance)
 
-    def expected(self, others: Said) -> NDArray[np.float64]:
-        """The chance of each rate, for pages whose servers' other pages have said this."""
+    def expected(self, others: Said) -> Grid:
+        """The chance of each rate, for pages whose servers' other pages have said this; never none at all."""
         usual, doubt = self._usual(others)
         unknown = np.maximum(STRANGER, doubt / self.between).reshape(-1, 1)
         near = _bell(usual.reshape(-1, 1), (self.within + doubt).reshape(-1, 1))
-        return (1 - unknown) * near + unknown * self.weights
-
-    def log_expected(self, others: Said) -> Grid:
-        """The same as logarithms, as `change` takes them."""
-        return np.log(self.expected(others) + 1e-12).astype(np.float32)
+        return ((1 - unknown) * near + unknown * self.weights).astype(np.float32)
 
     def learned(self, histories: Histories, others: Said, rounds: int = 3) -> Prior:
         """The prior after a look at a sample of pages, each with what the other pages of its server say."""

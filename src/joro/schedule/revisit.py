@@ -20,7 +20,6 @@ short.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -28,9 +27,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joro.schedule import select
-from joro.schedule.change import DAY_S, RATES_PER_S, Grid, rate_per_s
+from joro.schedule.change import DAY_S, DRIFT_PER_S, RATES_PER_S, Grid, rate_per_s
 from joro.schedule.optimum import Array, find_price, freshness, gain
-from joro.schedule.signals import NONE, QUALITIES, between_visits_s, worth
+from joro.schedule.signals import NONE, QUALITIES, threshold_value, worth
 
 POLICIES = ("optimal", "interval", "gamma", "uniform")
 
@@ -49,6 +48,7 @@ class Revisiting:
     usual_alpha: float = 0.05  # gamma: of a page of importance 1
     shortest_s: float = 3_600.0
     longest_s: float = 400 * DAY_S
+    drift_per_s: float = DRIFT_PER_S  # optimal: how fast what is known grows old while a page waits
 
 
 def intervals_s(
@@ -56,21 +56,37 @@ def intervals_s(
     chances: Grid,
     importance: ArrayLike,
     *,
+    expected: Grid | None = None,
     draws: ArrayLike = 0.5,
     quality: NDArray[np.integer] | None = None,
 ) -> Array:
     """Seconds that each page waits for its next visit.
 
-    `draws`, random numbers in [0, 1), are for `gamma`, which selects by chance. `quality` is that of the
-    signals of each page's server (see `signals`): who is told of changes can wait longer.
+    `expected` are the chances of a page nothing is known of: with them, `optimal` counts in that a page may
+    become another while it waits, and looks again at one it had given up. `draws`, random numbers in [0, 1),
+    are for `gamma`, which selects by chance. `quality` is that of the signals of each page's server (see
+    `signals`): who is told of changes can wait longer.
     """
     weight = np.broadcast_to(np.asarray(importance, dtype=np.float64), (len(chances),))
-    wait = _WAITS[rule.policy](rule, chances, weight, draws, quality)
+    if rule.policy == "optimal":
+        wait = _optimal(rule, chances, weight, expected, quality)
+    elif rule.policy == "interval":
+        wait = rule.knob / rate_per_s(chances)
+    elif rule.policy == "gamma":
+        share = select.alpha(weight, rule.usual_alpha)
+        wait = select.interval_s(share, rate_per_s(chances), 1 / rule.knob, draws)
+    else:
+        wait = np.full(len(chances), rule.knob)
     return np.asarray(np.clip(wait, rule.shortest_s, rule.longest_s))
 
 
 def visits_per_s(
-    rule: Revisiting, chances: Grid, importance: ArrayLike, quality: NDArray[np.integer] | None = None
+    rule: Revisiting,
+    chances: Grid,
+    importance: ArrayLike,
+    *,
+    expected: Grid | None = None,
+    quality: NDArray[np.integer] | None = None,
 ) -> Array:
     """How often each page would be visited in the long run."""
     if rule.policy == "gamma":
@@ -79,8 +95,13 @@ def visits_per_s(
         )
         often = select.visits_per_s(share, rate_per_s(chances), 1 / rule.knob)
         return np.asarray(np.clip(often, 1 / rule.longest_s, 1 / rule.shortest_s))
-    interval = intervals_s(rule, chances, importance, quality=quality)
-    return 1 / (interval if quality is None else between_visits_s(rate_per_s(chances), quality, interval))
+    interval = intervals_s(rule, chances, importance, expected=expected, quality=quality)
+    often = 1 / interval
+    for each in np.unique(quality) if quality is not None else ():
+        if each != NONE:
+            here = quality == each
+            often[here] = _told_per_s(chances[here], interval[here], int(each))
+    return often
 
 
 def fitted(
@@ -88,6 +109,8 @@ def fitted(
     chances: Grid,
     importance: ArrayLike,
     budget_per_s: float,
+    *,
+    expected: Grid | None = None,
     quality: NDArray[np.integer] | None = None,
 ) -> Revisiting:
     """The rule with its knob turned so that these pages together wish for `budget_per_s` visits."""
@@ -95,7 +118,8 @@ def fitted(
         return replace(rule, knob=len(chances) / budget_per_s)
 
     def spent(knob: float) -> float:
-        return float(visits_per_s(replace(rule, knob=knob), chances, importance, quality).sum())
+        turned = replace(rule, knob=knob)
+        return float(visits_per_s(turned, chances, importance, expected=expected, quality=quality).sum())
 
     return replace(rule, knob=max(find_price(spent, budget_per_s, near=rule.knob), 1e-18))
 
@@ -107,29 +131,53 @@ def expected_freshness(chances: Grid, interval_s: ArrayLike) -> Array:
 
 
 def _optimal(
-    rule: Revisiting, chances: Grid, weight: Array, _draws: ArrayLike, quality: NDArray[np.integer] | None
+    rule: Revisiting,
+    chances: Grid,
+    weight: Array,
+    expected: Grid | None,
+    quality: NDArray[np.integer] | None,
 ) -> Array:
     with np.errstate(divide="ignore"):
         goal = np.log(rule.knob) - np.log(weight)
-    if quality is None:
-        return _crossing(chances, goal, _worths(rule.theta, NONE))
+    kinds = np.zeros(len(chances), np.intp) if quality is None else quality
     wait = np.empty(len(chances))
-    for each in np.unique(quality):
-        here = quality == each
-        wait[here] = _crossing(chances[here], goal[here], _worths(rule.theta, int(each)))
+    for each in np.unique(kinds):
+        here, worths = kinds == each, _worths(rule.theta, int(each))
+        brought = chances[here] @ worths
+        if expected is not None:
+            kept = np.exp(-rule.drift_per_s * WAITS_S).astype(np.float32)
+            usual = np.broadcast_to(expected, chances.shape)[here]
+            brought = kept * brought + (1 - kept) * (usual @ worths)
+        wait[here] = _crossing(brought, goal[here])
     return wait
 
 
-def _crossing(chances: Grid, log_goal: Array, worths: Grid) -> Array:
-    """Where the worth of a visit, which grows with the wait, reaches the goal; infinite where it does not."""
-    reached = np.log(np.maximum(chances @ worths, 1e-30))
+def _crossing(brought: Grid, log_goal: Array) -> Array:
+    """Where what a visit brings, which grows with the wait, reaches the goal; infinite where it does not."""
+    reached = np.log(np.maximum(brought, 1e-30))
     right = (reached < log_goal.reshape(-1, 1)).sum(axis=1)
     inside = np.clip(right, 1, len(WAITS_S) - 1)
-    row = np.arange(len(chances))
+    row = np.arange(len(brought))
     below, above = reached[row, inside - 1], reached[row, inside]
     share = np.clip((log_goal - below) / np.maximum(above - below, 1e-9), 0, 1)
     wait = np.exp(_LOG_WAITS[inside - 1] + share * (_LOG_WAITS[1] - _LOG_WAITS[0]))
     return np.where(right == len(WAITS_S), np.inf, wait)
+
+
+def _told_per_s(chances: Grid, interval_s: Array, quality: int) -> Array:
+    """How often pages are visited that wait so long without a signal, and shorter with one."""
+    place = np.interp(np.log(interval_s), _LOG_WAITS, np.arange(len(WAITS_S)))
+    left = np.minimum(place.astype(np.intp), len(WAITS_S) - 2)
+    share = (place - left).reshape(-1, 1)
+    often = _visits(quality)
+    return np.asarray((chances * ((1 - share) * often[left] + share * often[left + 1])).sum(axis=1))
+
+
+@lru_cache(maxsize=64)
+def _visits(quality: int) -> Array:
+    """Visits per second for each wait without a signal and each rate: waits × rates."""
+    recall, false = QUALITIES[quality]
+    return 1 / threshold_value(RATES_PER_S, recall, false * RATES_PER_S, WAITS_S.reshape(-1, 1))[1]
 
 
 @lru_cache(maxsize=64)
@@ -138,24 +186,3 @@ def _worths(theta: float, quality: int) -> Grid:
     rates = RATES_PER_S.reshape(-1, 1)
     brought = gain(rates * WAITS_S) / rates if quality == NONE else worth(rates, QUALITIES[quality], WAITS_S)
     return np.asarray(rates**theta * brought, dtype=np.float32)
-
-
-def _interval(rule: Revisiting, chances: Grid, _weight: Array, _draws: ArrayLike, _quality: object) -> Array:
-    return rule.knob / rate_per_s(chances)
-
-
-def _gamma(rule: Revisiting, chances: Grid, weight: Array, draws: ArrayLike, _quality: object) -> Array:
-    share = select.alpha(weight, rule.usual_alpha)
-    return select.interval_s(share, rate_per_s(chances), 1 / rule.knob, draws)
-
-
-def _uniform(rule: Revisiting, chances: Grid, _weight: Array, _draws: ArrayLike, _quality: object) -> Array:
-    return np.full(len(chances), rule.knob)
-
-
-_WAITS: dict[str, Callable[..., Array]] = {
-    "optimal": _optimal,
-    "interval": _interval,
-    "gamma": _gamma,
-    "uniform": _uniform,
-}

@@ -45,8 +45,8 @@ QUALITIES = (
     Quality(0.9, 0.1),
     Quality(0.98, 0.02),
 )
-#: Signals count from odds of twenty to one on: a broken server must not profit from luck.
-CONVINCED = 3.0
+#: Signals count when the chance that they mean nothing is below this: no broken server may profit from luck.
+DOUBT = 0.1
 #: Terms of the sums over signals; the next would add less than one in a thousand for every quality above.
 _TERMS = 60
 
@@ -82,17 +82,6 @@ def threshold_value(
         between += _passed(i, signals * left) / signals
         fresh += (nu / (silent + signals)) ** i / (silent + signals) * _passed(i, (silent + signals) * left)
     return fresh, between, fresh - np.exp(-silent * iota) * between
-
-
-def between_visits_s(change_per_s: Array, quality: NDArray[np.integer], threshold_s: Array) -> Array:
-    """The mean time between two visits to each page, when signals bring some of them forward."""
-    between = threshold_s.copy()
-    for each in np.unique(quality):
-        if each != NONE:
-            here, (recall, false) = quality == each, QUALITIES[each]
-            rate = change_per_s[here]
-            between[here] = threshold_value(rate, recall, false * rate, threshold_s[here])[1]
-    return between
 
 
 def worth(change_per_s: Array, quality: Quality, waits_s: Array) -> Array:
@@ -131,10 +120,19 @@ def scores(elapsed_s: ArrayLike, changed: ArrayLike, signals: ArrayLike, chances
 
 
 def best_quality(score: Array) -> NDArray[np.intp]:
-    """The quality that explains a server's visits best; none, unless it does so clearly."""
-    best = np.argmax(score, axis=-1)
-    ahead = np.max(score, axis=-1) - score[..., NONE]
-    return np.where(ahead > CONVINCED, best, NONE)
+    """The quality of each server's signals (rows of added scores); none, unless it is clearly another.
+
+    How common each quality is, is learned from all servers: where most keep their word, one more is believed.
+    """
+    common = np.full(len(QUALITIES), 0.5 / (len(QUALITIES) - 1))
+    common[NONE] = 0.5
+    for _ in range(10):
+        chance = score + np.log(common)
+        chance = np.exp(chance - chance.max(axis=1, keepdims=True))
+        chance /= chance.sum(axis=1, keepdims=True)
+        common = (chance.sum(axis=0) + 1) / (len(chance) + len(QUALITIES))
+    chance_but_none = np.where(np.arange(len(QUALITIES)) == NONE, 0.0, chance)
+    return np.where(chance[:, NONE] < DOUBT, np.argmax(chance_but_none, axis=1), NONE)
 
 
 def _passed(i: int, x: Array) -> Array:
