@@ -30,8 +30,8 @@ from joro.model import Capture, Known, Response, Visit
 #: ISA-L's best trade: level 3 costs 1.6 times as much for 0.4 % fewer bytes, level 0 saves a fifth of the
 #: time for a third more bytes.
 LEVEL = 2
-#: A block this small (a request) is not worth the tables that levels above 0 begin with: a quarter of the time
-#: for 150 bytes more.
+#: A block this small (a request) is not worth the tables that levels above 0 begin with: a quarter of the
+#: time for 150 bytes more.
 SMALL_BYTES = 1_024
 
 #: A head whose end every reader finds at the same place: CR LF line ends, no line that is only blank.

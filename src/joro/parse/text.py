@@ -43,7 +43,7 @@ _LOST_BREAK = ":is(a, span, font, b, strong, center) > :is(div, p, h1, h2, h3, h
 
 
 def main_digest(tree: Tree) -> int:
-    """64 bits for what a page has to say: its main text, without menus, advertisements and spacing; 0: nothing."""
+    """64 bits for what a page has to say: its main text, without menus and spacing; 0: nothing."""
     text = " ".join(main_text(tree).split())
     return xxh3_64_intdigest(text.encode(errors="replace")) if text else 0
 
