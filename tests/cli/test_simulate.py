@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from joro.cli.simulate import simulate
+from joro.cli import joro
 from joro.errors import UsageError
 
 LOG = b"""\
@@ -15,7 +15,7 @@ LOG = b"""\
 
 
 def typed(*words: str) -> str:
-    result = CliRunner().invoke(simulate, list(words), catch_exceptions=False)
+    result = CliRunner().invoke(joro, ["simulate", *words], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -59,4 +59,4 @@ def test_a_log_is_replayed_and_what_cannot_be_kept_gives_way(tmp_path: Path) -> 
 )
 def test_a_mistake_is_one_line_with_the_remedy(words: list[str], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        CliRunner().invoke(simulate, words, catch_exceptions=False)
+        CliRunner().invoke(joro, ["simulate", *words], catch_exceptions=False)
