@@ -23,7 +23,8 @@ from joro.errors import UsageError
 from joro.robot import Robot
 from joro.robotset import RobotSet
 from joro.store.collection import Collection
-from joro.store.layout import reshare, set_share_count, share_count
+from joro.store.frontier import Frontier
+from joro.store.layout import reshare, set_share_count, share_count, shares, total_counts
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ def collect(
     with collection.lock("robot"):
         with _all_shares(collection, count):
             _lay_out(collection, count)
+        if not seeds and not _found(collection):  # robots that keep pages fresh would wait for ever
+            raise _nothing_known(collection)
         if count > 1:
             return uvloop.run(_collect_with_many(collection, seeds, limit, count, quiet, command))
         with collection.lock("robot-0"):
@@ -115,9 +118,6 @@ async def _collect(
     collection: Collection, seeds: list[str], limit: int | None, quiet: bool, command: Command
 ) -> Report:
     robot = Robot(collection, RealClock(), page_limit=limit, discovers=command.discovers)
-    if not seeds and not robot.frontier.counts.found:
-        await robot.collect([])
-        raise UsageError(f"{collection.path} knows no page yet", remedy="give a seed: joro crawl https://…")
     return await _run(robot.collect(seeds), robot.stop, robot.report, quiet)
 
 
@@ -130,8 +130,22 @@ async def _collect_with_many(
     robots = RobotSet(lambda number: [*words, "--share", str(Share(number, count))], count, page_limit=limit)
     report = await _run(robots.collect(), robots.stop, lambda: total(robots.reports), quiet)
     if not report.found:
-        raise UsageError(f"{collection.path} knows no page yet", remedy="give a seed: joro crawl https://…")
+        raise _nothing_known(collection)
     return report
+
+
+def _found(collection: Collection) -> int:
+    """Pages known, in all shares."""
+    folders = shares(collection.frontier, share_count(collection.frontier))
+    frontiers = [Frontier(folder, read_only=True) for folder in folders if (folder / "pages").exists()]
+    found = total_counts(frontiers).found
+    for frontier in frontiers:
+        frontier.abandon()
+    return found
+
+
+def _nothing_known(collection: Collection) -> UsageError:
+    return UsageError(f"{collection.path} knows no page yet", remedy="give a seed: joro crawl https://…")
 
 
 async def _run(
