@@ -75,8 +75,9 @@ def seen(elapsed_s: ArrayLike, changed: ArrayLike, trust: ArrayLike = 1.0) -> Gr
     exponent = _exponents(elapsed_s)
     missed = (1 - np.asarray(trust, dtype=np.float32)).reshape(-1, 1)
     differs = -np.expm1(-exponent)
-    chance = np.where(_column(changed), differs, 1 - (1 - missed) * differs)
-    return np.log(np.maximum(chance, 1e-30))
+    with np.errstate(divide="ignore"):
+        unchanged = np.where(missed > 0, np.log1p((missed - 1) * differs), -exponent)
+    return np.where(_column(changed), np.log(np.maximum(differs, 1e-30)), unchanged)
 
 
 def dated(elapsed_s: ArrayLike, changed: ArrayLike, age_s: ArrayLike, trust: ArrayLike) -> Grid:

@@ -33,7 +33,7 @@ BROAD_SPREAD = 2.5
 USUAL_WITHIN = 1.5
 #: A page may always be unlike its server.
 STRANGER = 0.05
-#: The sample counts for so many pages fewer than it has: what was believed before has a say.
+#: What is assumed before anything was seen counts for so many pages.
 BELIEF_PAGES = 5.0
 
 
@@ -45,6 +45,7 @@ def _bell(mean: Said | float, variance: Said | float) -> NDArray[np.float64]:
 _BROAD = _bell(0.0, BROAD_SPREAD**2)
 _BROAD_PLACE = float(_BROAD @ PLACES)
 _BROAD_VARIANCE = float(_BROAD @ PLACES**2) - _BROAD_PLACE**2
+_BROAD_WITHIN = 0.6 * _BROAD_VARIANCE
 
 
 def said(histories: Histories) -> Said:
@@ -99,7 +100,7 @@ class Prior:
         for _ in range(rounds):
             chances = evidence * weights
             chances /= chances.sum(axis=1, keepdims=True)
-            weights = (chances.sum(axis=0) + BELIEF_PAGES * weights) / (len(evidence) + BELIEF_PAGES)
+            weights = (chances.sum(axis=0) + BELIEF_PAGES * _BROAD) / (len(evidence) + BELIEF_PAGES)
         weights = np.maximum(weights, 1e-6)
         after = Prior(weights / weights.sum(), self.within)
         return Prior(after.weights, after._within_seen(evidence, others))
@@ -115,9 +116,9 @@ class Prior:
         chances = evidence * self.expected(others)
         chances /= chances.sum(axis=1, keepdims=True)
         far = chances @ PLACES**2 - 2 * usual * (chances @ PLACES) + usual**2
-        seen = (float((far - doubt).sum()) + BELIEF_PAGES * self.within) / (len(evidence) + BELIEF_PAGES)
+        seen = (float((far - doubt).sum()) + BELIEF_PAGES * _BROAD_WITHIN) / (len(evidence) + BELIEF_PAGES)
         return float(np.clip(seen, 0.05 * self.variance, 0.98 * self.variance))
 
 
 #: Before anything was seen.
-BROAD = Prior(_BROAD, 0.6 * _BROAD_VARIANCE)
+BROAD = Prior(_BROAD, _BROAD_WITHIN)

@@ -60,7 +60,7 @@ def _reached(share: Array, change: Array, goal_s: Array) -> Array:
     """The s with ∫₀ˢ γ = goal. The integral is convex: Newton's steps from above stay above and end there."""
     rate = np.maximum(change, 1e-300)
     moment = goal_s + (1 - share) / rate
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         moment = np.minimum(moment, goal_s / share) if np.all(share > 0) else moment
     for _ in range(30):
         passed = moment + (1 - share) * np.expm1(-rate * moment) / rate

@@ -47,6 +47,8 @@ QUALITIES = (
 )
 #: Signals count when the chance that they mean nothing is below this: no broken server may profit from luck.
 DOUBT = 0.1
+#: That every second server's mean nothing is assumed first, and counts for so many servers.
+BELIEF_SERVERS = 10.0
 #: Terms of the sums over signals; the next would add less than one in a thousand for every quality above.
 _TERMS = 60
 
@@ -124,13 +126,14 @@ def best_quality(score: Array) -> NDArray[np.intp]:
 
     How common each quality is, is learned from all servers: where most keep their word, one more is believed.
     """
-    common = np.full(len(QUALITIES), 0.5 / (len(QUALITIES) - 1))
-    common[NONE] = 0.5
+    before = np.full(len(QUALITIES), 0.5 / (len(QUALITIES) - 1))
+    before[NONE] = 0.5
+    common = before
     for _ in range(10):
         chance = score + np.log(common)
         chance = np.exp(chance - chance.max(axis=1, keepdims=True))
         chance /= chance.sum(axis=1, keepdims=True)
-        common = (chance.sum(axis=0) + 1) / (len(chance) + len(QUALITIES))
+        common = (chance.sum(axis=0) + BELIEF_SERVERS * before) / (len(chance) + BELIEF_SERVERS)
     chance_but_none = np.where(np.arange(len(QUALITIES)) == NONE, 0.0, chance)
     return np.where(chance[:, NONE] < DOUBT, np.argmax(chance_but_none, axis=1), NONE)
 

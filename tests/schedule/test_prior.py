@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from joro.schedule import change, prior
+from joro.schedule.change import DAY_S, Histories
+from joro.schedule.optimum import Array
+from joro.schedule.prior import BROAD, CENTRE, PLACES, Prior, Said
+
+NOBODY = np.zeros((1, 2))
+
+
+def watched(change_per_day: Array, visits: int, days: float, seed: int = 1) -> Histories:
+    """Histories of pages visited every `days`."""
+    chance, histories = np.random.default_rng(seed), change.blank(len(change_per_day))
+    expected = np.log(BROAD.expected(NOBODY))
+    elapsed = np.full(len(change_per_day), days * DAY_S)
+    for _ in range(visits):
+        changed = chance.random(len(histories)) < -np.expm1(-change_per_day * days)
+        histories = change.observe(histories, change.seen(elapsed, changed), expected, elapsed, changed, 0.0)
+    return histories
+
+
+def nobody(histories: Histories) -> Said:
+    return np.zeros((len(histories), 2))
+
+
+def rates(number: int, median: float, spread: float) -> Array:
+    return np.asarray(median * np.exp(np.random.default_rng(2).normal(0, spread, number)))
+
+
+def learned(histories: Histories, others: Said, rounds: int = 10) -> Prior:
+    found = BROAD
+    for _ in range(rounds):
+        found = found.learned(histories, others)
+    return found
+
+
+def test_the_prior_of_all_pages_is_learned_from_visits_alone() -> None:
+    histories = watched(rates(4_000, median=0.2, spread=1.2), visits=6, days=5)
+    found = learned(histories, nobody(histories))
+    assert np.exp(found.mean + CENTRE) * DAY_S == pytest.approx(0.2, rel=0.15)
+    assert found.variance**0.5 == pytest.approx(1.2, rel=0.2)
+
+
+def test_pages_never_compared_teach_nothing() -> None:
+    histories = change.blank(50)
+    assert BROAD.learned(histories, nobody(histories)) is BROAD
+
+
+def test_a_few_pages_do_not_overturn_what_was_believed() -> None:
+    histories = watched(np.full(2, 10.0), visits=5, days=1)
+    found = BROAD.learned(histories, nobody(histories))
+    assert np.abs(found.weights - BROAD.weights).sum() < 0.6
+
+
+def test_a_blank_page_says_nothing_about_its_server() -> None:
+    assert prior.said(change.blank(3)).tolist() == [[0.0, 0.0]] * 3
+
+
+def test_the_more_a_page_was_watched_the_more_it_says() -> None:
+    few, many = (prior.said(watched(np.array([0.2]), visits, 5.0))[0, 0] for visits in (1, 20))
+    assert 0 < few < many < 1
+
+
+def test_pages_of_a_slow_server_are_expected_to_be_slow() -> None:
+    said = prior.said(watched(np.full(30, 0.01), visits=8, days=30)).sum(axis=0)
+    slow = BROAD.expected(said.reshape(1, 2))[0]
+    assert slow @ PLACES < BROAD.mean - 1
+    assert slow @ PLACES**2 - (slow @ PLACES) ** 2 < BROAD.variance
+
+
+def test_of_a_server_nobody_knows_all_is_expected() -> None:
+    assert BROAD.expected(NOBODY)[0] == pytest.approx(BROAD.weights, abs=1e-6)
+
+
+def test_no_rate_is_ever_ruled_out() -> None:
+    said = prior.said(watched(np.full(500, 0.01), visits=8, days=30)).sum(axis=0)
+    assert np.all(BROAD.expected(said.reshape(1, 2)) > 0)
+
+
+def test_how_much_pages_of_a_server_differ_is_learned() -> None:
+    """Servers differ much, pages inside a server little: the prior must become sharp."""
+    chance = np.random.default_rng(4)
+    server = np.repeat(np.arange(100), 20)
+    usual = np.exp(chance.normal(np.log(0.1), 1.5, 100))
+    histories = watched(usual[server] * np.exp(chance.normal(0, 0.4, 2_000)), visits=10, days=10)
+    own = prior.said(histories)
+    said = np.zeros((100, 2))
+    np.add.at(said, server, own)
+    found = learned(histories, said[server] - own)
+    assert found.within < 0.35 * found.variance
+
+
+def test_a_page_leaves_its_servers_account_exactly_as_it_came() -> None:
+    histories = watched(rates(3, 0.1, 1.0), visits=4, days=9)
+    own = prior.said(histories)
+    assert (own.sum(axis=0) - prior.said(histories[:1])[0]).tolist() == pytest.approx(
+        own[1:].sum(axis=0).tolist()
+    )
