@@ -437,6 +437,7 @@ class Robot:
         return due_at - self._clock.now()
 
     async def _leave(self) -> None:
+        await self._callers.come_home(0)  # some are still out if we are called off ourselves
         await self._visitor.close()
         if self._callers.failure is None:
             self._commit(last=True)
