@@ -1,4 +1,5 @@
 import gzip
+import random
 import subprocess
 import sysconfig
 from dataclasses import replace
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
 from joro.archive.cdx import lookup
-from joro.archive.names import warcs
+from joro.archive.names import Position, warcs
 from joro.archive.read import records, replay, response_of
 from joro.archive.recover import rebuild
 from joro.archive.warc import WarcWriter
@@ -45,6 +46,10 @@ ANSWERS = {
     "latin-1 status": visit(head=b"HTTP/1.1 200 D\xe9j\xe0 vu\r\n\r\n"),
     "blank lines in the body": visit(body=b"\r\n\r\n\n\nWARC/1.1\r\n\r\n"),
     "no request": visit(request=b""),
+    "in several pieces": visit(body=bytes(range(256)) * 10_000),
+    "in several pieces, chunked": visit(
+        head=CHUNKED_HEAD, body=b"%x\r\n%b\r\n" % (1_500_000, bytes(1_500_000)) * 2 + b"0\r\n\r\n"
+    ),
 }
 
 
@@ -250,3 +255,12 @@ def test_how_long_the_server_took_survives_a_new_index(tmp_path: Path) -> None:
     assert [capture.elapsed_ms for capture in lookup(tmp_path, URL)] == [1234]
     rebuild(only(tmp_path))
     assert [capture.elapsed_ms for capture in lookup(tmp_path, URL)] == [1234]
+
+
+def test_much_that_waits_is_flushed_without_being_asked(tmp_path: Path) -> None:
+    archive = writer(tmp_path)
+    archive.append(visit(body=random.Random(7).randbytes(3_900_000)))
+    assert archive.position == Position("", 0)
+    archive.append(visit(body=random.Random(8).randbytes(200_000)))
+    assert archive.position.offset == only(tmp_path).stat().st_size > 4_000_000
+    archive.close()

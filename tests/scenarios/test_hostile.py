@@ -19,10 +19,6 @@ def appetite(tmp_path_factory: pytest.TempPathFactory) -> Appetite:
         return measure(web, directory)
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="55 MB: a long body is copied twice into the archive, and four million characters are parsed",
-)
 def test_hostile_servers_cost_a_crawl_less_than_50_mb(appetite: Appetite) -> None:
     assert appetite.grown_mb < 50
 

@@ -53,6 +53,11 @@ class GrowingFile:
         """Where the next piece will begin."""
         return self.size + len(self._pending)
 
+    @property
+    def pending_bytes(self) -> int:
+        """What the next flush will write."""
+        return len(self._pending)
+
     def append(self, piece: bytes) -> None:
         self._pending += piece
 

@@ -30,9 +30,12 @@ _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [high + low for high in _DIGITS for low in _DIGITS]
 
 
-def digest(content: bytes) -> str:
-    """SHA-1 in base 32, the spelling every WARC tool knows."""
-    number = int.from_bytes(hashlib.sha1(content, usedforsecurity=False).digest(), "big")
+def digest(content: bytes | memoryview = b"", *more: bytes | memoryview) -> str:
+    """SHA-1 in base 32, the spelling every WARC tool knows, of all pieces together."""
+    sha1 = hashlib.sha1(content, usedforsecurity=False)
+    for piece in more:
+        sha1.update(piece)
+    number = int.from_bytes(sha1.digest(), "big")
     return "sha1:" + "".join([_PAIRS[number >> shift & 1023] for shift in range(150, -1, -10)])
 
 
@@ -76,17 +79,23 @@ def is_framed(head: bytes, body: bytes) -> bool:
 
 def payload_of(head: bytes, body: bytes) -> bytes:
     """The body without chunk frames; one cut off, or framed wrongly, counts as far as it goes."""
+    return b"".join(payload_pieces(head, body)) if is_framed(head, body) else body
+
+
+def payload_pieces(head: bytes, body: bytes) -> list[bytes | memoryview]:
+    """The payload where it lies in the body: nothing is copied, and a body may be long."""
     if not is_framed(head, body):
-        return body
-    pieces: list[bytes] = []
+        return [body]
+    pieces: list[bytes | memoryview] = []
+    whole = memoryview(body)
     place = 0
     while frame := _FRAME.match(body, place):
         size = int(frame[1], 16)
         if size == 0:
             break
         if len(pieces) == FRAMES_LIMIT:
-            return body
-        pieces.append(body[frame.end() : frame.end() + size])
+            return [body]
+        pieces.append(whole[frame.end() : frame.end() + size])
         place = frame.end() + size
         place += 2 if body.startswith(b"\r\n", place) else body.startswith(b"\n", place)
-    return b"".join(pieces)
+    return pieces

@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from isal import igzip_lib
+from isal import igzip_lib, isal_zlib
 
 from joro import __version__
 from joro.archive.cdx import REVISIT, line_of, whole_lines, write_sorted
 from joro.archive.growing import GrowingFile
 from joro.archive.names import Position, number_of, open_index, stream_name, warc_name, warcs
-from joro.archive.payload import digest, is_framed, mime_of, payload_of
+from joro.archive.payload import digest, is_framed, mime_of, payload_pieces
 from joro.archive.recover import mend
 from joro.archive.times import stamp, warc_date
 from joro.clock import Clock
@@ -33,6 +34,11 @@ LEVEL = 2
 #: A block this small (a request) is not worth the tables that levels above 0 begin with: a quarter of the
 #: time for 150 bytes more.
 SMALL_BYTES = 1_024
+#: A longer block is compressed piece by piece and never copied as a whole: a body may be as long as
+#: `fetch.body_limit_bytes`, and two copies of it were most of the memory that hostile servers could take.
+PIECE_BYTES = 1_000_000
+#: When more waits for a flush it is made at once: the archive may be ahead of the frontier.
+PENDING_LIMIT_BYTES = 4_000_000
 
 #: A head whose end every reader finds at the same place: CR LF line ends, no line that is only blank.
 _REGULAR_HEAD = re.compile(rb"(?:[ \t]*[!-~][^\r\n]*\r\n)+\r\n")
@@ -42,7 +48,7 @@ _NEWER_HTTP = re.compile(rb"HTTP/([23])(?:\.0)?(?=[ \r\n])")
 class WarcWriter:
     """Writes one stream of WARCs into `directory`.
 
-    `append` only fills memory; `flush` makes everything appended safe, even against a power cut.
+    `append` fills memory, up to a limit; `flush` makes everything appended safe, even against a power cut.
     """
 
     def __init__(
@@ -84,14 +90,18 @@ class WarcWriter:
         record_id = self._ids.next()
         offset = self._warc.end
         head, protocol = _as_http1(response.head)
-        payload_digest = digest(payload_of(head, response.body))
+        payload_digest = digest(*payload_pieces(head, response.body))
         profile = _profile(response, payload_digest, visit.known)
         if profile and visit.known is not None:
-            record = _revisit_record(visit, visit.known, profile, (head, protocol), record_id, date)
+            pieces: Iterable[bytes] = [
+                _revisit_record(visit, visit.known, profile, (head, protocol), record_id, date)
+            ]
             payload_digest = visit.known.digest
         else:
-            record = _response_record(visit, response, (head, protocol), payload_digest, record_id, date)
-        self._warc.append(record)
+            pieces = _response_record(visit, response, (head, protocol), payload_digest, record_id, date)
+        for piece in pieces:
+            self._warc.append(piece)
+        length = self._warc.end - offset
         if visit.request:
             self._warc.append(_request_record(visit, self._ids.next(), record_id, date))
         capture = Capture(
@@ -102,10 +112,12 @@ class WarcWriter:
             payload_digest,
             self._warc.path.name,
             offset,
-            len(record),
+            length,
             elapsed_ms(visit),
         )
         self._index.append(line_of(capture, date))
+        if self._warc.pending_bytes > PENDING_LIMIT_BYTES:
+            self.flush()
         return capture
 
     def flush(self) -> Position:
@@ -162,14 +174,30 @@ class _RecordIds:
 
 
 def _record(kind: str, record_id: str, date: str, fields: str, block: bytes) -> bytes:
+    return b"".join(_pieces(kind, record_id, date, fields, block))
+
+
+def _pieces(kind: str, record_id: str, date: str, fields: str, *block: bytes) -> Iterable[bytes]:
+    """A record: one gzip member, in one piece or, if it is long, in several."""
+    size = sum(map(len, block))
     header = (
         f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: {record_id}\r\nWARC-Date: {date}\r\n{fields}"
-        f"Content-Length: {len(block)}\r\n\r\n"
+        f"Content-Length: {size}\r\n\r\n"
     ).encode()
-    content = b"".join((header, block, b"\r\n\r\n"))
-    level = LEVEL if len(block) > SMALL_BYTES else 0
-    record: bytes = igzip_lib.compress(content, level=level, flag=igzip_lib.COMP_GZIP)
-    return record
+    parts = (header, *block, b"\r\n\r\n")
+    if size > PIECE_BYTES:
+        return _compressed(parts)
+    level = LEVEL if size > SMALL_BYTES else 0
+    return [igzip_lib.compress(b"".join(parts), level=level, flag=igzip_lib.COMP_GZIP)]
+
+
+def _compressed(parts: Iterable[bytes]) -> Iterator[bytes]:
+    packer = isal_zlib.compressobj(LEVEL, wbits=31)
+    for part in parts:
+        whole = memoryview(part)
+        for start in range(0, len(part), PIECE_BYTES):
+            yield packer.compress(whole[start : start + PIECE_BYTES])
+    yield packer.flush()
 
 
 def elapsed_ms(visit: Visit) -> int:
@@ -216,8 +244,8 @@ def _response_record(
     payload_digest: str,
     record_id: str,
     date: str,
-) -> bytes:
-    """The answer, whole.
+) -> Iterable[bytes]:
+    """The answer, whole, in pieces.
 
     WARC-Payload-Digest is left out where readers disagree: for a body in chunk frames the standard says
     "without them", warcio and fastwarc check it with them. The index has the standard's in any case.
@@ -234,11 +262,11 @@ def _response_record(
         + (
             f"WARC-Payload-Digest: {payload_digest}\r\n"
             if is_agreed
-            else f"WARC-Block-Digest: {digest(head + response.body)}\r\n"
+            else f"WARC-Block-Digest: {digest(head, response.body)}\r\n"
         )
         + "Content-Type: application/http;msgtype=response\r\n"
     )
-    return _record("response", record_id, date, fields, head + response.body)
+    return _pieces("response", record_id, date, fields, head, response.body)
 
 
 def _request_record(visit: Visit, record_id: str, response_id: str, date: str) -> bytes:
