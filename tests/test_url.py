@@ -244,3 +244,24 @@ def test_importing_leaves_the_public_suffix_list_alone() -> None:
 def test_a_link_met_before_is_joined_as_if_it_were_new(base: str, ref: str) -> None:
     joiner = Joiner(base)
     assert joiner(ref) == joiner(ref) == joiner._joined(ref)
+
+
+def test_the_surt_of_a_directory_begins_those_of_all_pages_below_it() -> None:
+    assert url.surt_under("http://www.example.jp/A/b") == "jp,example)/a"
+    assert url.surt_under("http://example.jp:81/") == "jp,example:81)/"
+    assert url.surt_under("http://example.jp/(s(1))/x") == "jp,example)/"
+
+
+def test_the_surts_of_a_host_begin_with_its_name_and_what_may_follow() -> None:
+    assert url.surt_of_host("www.example.jp") == ("jp,example)", "jp,example:")
+    assert url.surt_of_host("www.example.jp", subdomains=True)[2] == "jp,example,www,"
+
+
+@given(st.builds("http://{}/{}".format, hosts, fragments), fragments)
+def test_a_page_below_a_directory_has_a_surt_below_that_of_the_directory(start: str, rest: str) -> None:
+    prefix, page = try_canonical(start), try_canonical(start + rest)
+    assume(prefix is not None and page is not None)
+    assert prefix is not None
+    assert page is not None
+    assume(page.startswith(prefix))
+    assert surt(page).startswith(url.surt_under(prefix))

@@ -281,6 +281,24 @@ def surt(url: str) -> str:
     return f"{key}?{query}" if query else key
 
 
+def surt_under(prefix: str) -> str:
+    """What the SURT of every URL begins with whose canonical spelling begins with `prefix`.
+
+    Coarser than the prefix: a directory, without the parts of which a SURT leaves some out.
+    """
+    start = prefix.index("/", 8)
+    path = prefix[start:].partition("?")[0].partition("/(")[0]
+    path = path[: path.rindex("/") + 1] if path else "/"
+    return f"{_reversed(prefix[prefix.index('/') + 2 : start])}){_surt_path(path)}"
+
+
+def surt_of_host(host: str, *, subdomains: bool = False) -> tuple[str, ...]:
+    """What the SURTs of a host's pages begin with: without and with a port, and those of hosts below it."""
+    name = _reversed(host)
+    below = ",".join(reversed(host.split("."))) + ","
+    return (f"{name})", f"{name}:", below) if subdomains else (f"{name})", f"{name}:")
+
+
 @functools.lru_cache(maxsize=8_192)
 def _reversed(authority: str) -> str:
     address, bracket, port = authority.rpartition("]")

@@ -1,0 +1,328 @@
+"""How do the indexes of many WARCs become a few that are searched quickly?
+
+In:    the sorted indexes of closed WARCs.
+Out:   `archive/merged/`: runs that hold the lines of many WARCs, by URL and by digest, and a manifest.
+Never: touches a WARC or its own index, from which all of this can be made again; takes a run from under a
+       reader; leaves anything but old or new, whatever moment it is killed.
+
+The manifest names the runs and the WARCs in each; replacing it is the one step that counts. Files it does
+not name are leftovers, and go with the next merge. A run is joined with every run that is not larger than
+all smaller ones together, so whenever a line is written again it is in a run at least twice as large: n WARCs
+cost each line at most log2(n) + 1 writings, and leave at most log2(n) + 1 runs to look into.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import chain
+from pathlib import Path
+
+import msgspec
+
+from joro.archive.growing import NO_ROOM, disk_full, sync_directory
+from joro.archive.names import sorted_index, warcs
+from joro.archive.runs import LINES, TABLE, Run, RunWriter, merged
+from joro.errors import ArchiveError, CollectionError
+
+FOLDER = "merged"
+MANIFEST = "manifest.json"
+#: The two orders in which lines are kept, as suffixes of a run's name.
+BY_URL, BY_DIGEST = ".cdxj", ".digests"
+FAMILIES = (BY_URL, BY_DIGEST)
+#: So many closed WARCs wait for each other: looking into each costs 0.05 ms, merging at least their lines.
+DUE_WARCS = 8
+#: WARCs put into one run at a time, and bytes read of each at once; together what a merge needs of memory.
+GROUP_WARCS, CHUNK_BYTES = 64, 1 << 18
+#: Lines sorted by digest in memory; more are sorted in pieces on the disk.
+SORTED_LINES = 300_000
+
+_PARTS = re.compile(rb'"digest":"([^"\\]*)".*"filename":"([^"\\]*)"')
+
+#: Told what is going on ("reading", "joining"), how far, and of how much.
+Progress = Callable[[str, int, int], object]
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One run of the manifest."""
+
+    name: str
+    lines: int
+    warcs: tuple[str, ...]
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """Which runs count."""
+
+    runs: tuple[Entry, ...] = ()
+    next: int = 1  # number of the next run; none is ever used twice
+
+    @property
+    def warcs(self) -> frozenset[str]:
+        return frozenset(chain.from_iterable(entry.warcs for entry in self.runs))
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """What counts now; an archive never merged has no runs."""
+    path = directory / FOLDER / MANIFEST
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except FileNotFoundError:
+        return Manifest()
+    except msgspec.DecodeError as error:
+        raise broken(path.parent, f"{MANIFEST} cannot be read ({error})") from None
+
+
+def broken(folder: Path, why: str) -> ArchiveError:
+    return ArchiveError(
+        f"the merged index {folder} is broken: {why}", remedy="run: joro archive check --mend"
+    )
+
+
+def pending(directory: Path, manifest: Manifest) -> list[str]:
+    """Closed WARCs whose lines are in no run."""
+    there = manifest.warcs
+    return [
+        name for name in warcs(directory) if name not in there and sorted_index(directory / name).exists()
+    ]
+
+
+def is_due(directory: Path) -> bool:
+    """Is there enough to merge that it pays?"""
+    return len(pending(directory, read_manifest(directory))) >= DUE_WARCS
+
+
+def merge(directory: Path, progress: Progress = lambda *_: None) -> int:
+    """Bring the lines of all closed WARCs into runs, and join small runs; how many WARCs were new."""
+    with alone(directory) as folder:
+        manifest = read_manifest(directory)
+        tidy(folder, manifest)
+        waiting = pending(directory, manifest)
+        whole = sum(sorted_index(directory / name).stat().st_size for name in waiting)
+        done = 0
+        for start in range(0, len(waiting), GROUP_WARCS):
+            group = waiting[start : start + GROUP_WARCS]
+            reading = _Reading(lambda size: progress("reading", size, whole), done)
+            manifest = _with_group(directory, manifest, group, reading)
+            done = reading.done
+        if small := to_join(manifest.runs):
+            manifest = _with_joined(folder, manifest, small, progress)
+        tidy(folder, manifest)
+        return len(waiting)
+
+
+def forget(directory: Path, names: Collection[str]) -> None:
+    """Leave no line about these WARCs in any run; until the next merge they are found by their own indexes.
+
+    Whoever changes or removes a closed WARC calls this first.
+    """
+    with alone(directory) as folder:
+        manifest = read_manifest(directory)
+        gone = frozenset(names)
+        for entry in manifest.runs:
+            if not gone.isdisjoint(entry.warcs):
+                manifest = _without(folder, manifest, entry, gone)
+        tidy(folder, manifest)
+
+
+def to_join(runs: Iterable[Entry]) -> list[Entry]:
+    """The runs that ought to be one: see above. Empty where nothing is to be done."""
+    chosen: list[Entry] = []
+    total = 0
+    for entry in sorted(runs, key=lambda entry: (entry.lines, entry.name)):
+        if chosen and entry.lines > total:
+            break
+        chosen.append(entry)
+        total += entry.lines
+    return chosen if len(chosen) > 1 else []
+
+
+@contextmanager
+def alone(directory: Path) -> Iterator[Path]:
+    """The folder of runs, held by us alone; the kernel frees it if we die."""
+    folder = directory / FOLDER
+    folder.mkdir(exist_ok=True)
+    file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield folder
+    except BlockingIOError:
+        raise CollectionError(f"another merge works in {folder}", remedy="wait for it or stop it") from None
+    finally:
+        os.close(file)
+
+
+def tidy(folder: Path, manifest: Manifest) -> None:
+    """Remove what the manifest does not name: replaced runs, and what a killed merge left."""
+    kept = {MANIFEST, "lock"}
+    for entry in manifest.runs:
+        kept.update(entry.name + family + suffix for family in FAMILIES for suffix in (LINES, TABLE))
+    for path in folder.iterdir():
+        if path.name not in kept:
+            path.unlink(missing_ok=True)
+
+
+def digest_line(line: bytes) -> bytes:
+    """`digest surt timestamp warc`, by which a capture is found by its digest; b"" where it has none."""
+    surt, stamp, fields = line.split(b" ", 2)
+    parts = _PARTS.search(fields)
+    digest, warc = parts.groups() if parts else _spelled_otherwise(fields)
+    return b"%b %b %b %b\n" % (digest, surt, stamp, warc) if digest else b""
+
+
+def warc_of(line: bytes, family: str) -> str:
+    """The WARC that a line of a run speaks of."""
+    if family == BY_DIGEST:
+        return line[line.rindex(b" ") + 1 : -1].decode()
+    parts = _PARTS.search(line)
+    return (parts[2] if parts else _spelled_otherwise(line.split(b" ", 2)[2])[1]).decode()
+
+
+class _Names(msgspec.Struct):
+    digest: str = ""
+    filename: str = ""
+
+
+def _spelled_otherwise(fields: bytes) -> tuple[bytes, bytes]:
+    found = msgspec.json.decode(fields, type=_Names)
+    return found.digest.encode(), found.filename.encode()
+
+
+class _Reading:
+    """Batches of lines from the index of a WARC, and how many bytes were read in all."""
+
+    def __init__(self, tell: Callable[[int], object], done: int) -> None:
+        self._tell = tell
+        self.done = done
+
+    def batches(self, path: Path) -> Iterator[list[bytes]]:
+        with path.open("rb") as file:
+            while lines := file.readlines(CHUNK_BYTES):
+                self.done += sum(map(len, lines))
+                self._tell(self.done)
+                yield lines
+
+
+def _with_group(directory: Path, manifest: Manifest, names: list[str], reading: _Reading) -> Manifest:
+    """The manifest with one run more, made of the indexes of these WARCs."""
+    stem = directory / FOLDER / f"{manifest.next:06d}"
+    sources = [reading.batches(sorted_index(directory / name)) for name in names]
+    with _writing(stem, BY_URL) as by_url, _Digests(stem) as digests:
+        last = b""
+        for batch in merged(sources):
+            if batch[0] < last:
+                raise ArchiveError(
+                    f"an index of {names[0]} to {names[-1]} is not sorted",
+                    remedy="run: joro archive check --mend",
+                )
+            last = batch[-1]
+            by_url.add(batch)
+            digests.add(batch)
+    entry = Entry(stem.name, by_url.lines, tuple(names))
+    return _publish(directory / FOLDER, (*manifest.runs, entry), manifest.next + 1)
+
+
+def _with_joined(folder: Path, manifest: Manifest, small: list[Entry], progress: Progress) -> Manifest:
+    stem = folder / f"{manifest.next:06d}"
+    whole = len(FAMILIES) * sum(entry.lines for entry in small)
+    done = 0
+    for family in FAMILIES:
+        with _writing(stem, family) as run:
+            for batch in merged(Run.open(folder / (entry.name + family)).batches() for entry in small):
+                run.add(batch)
+                done += len(batch)
+                progress("joining", done, whole)
+    names = tuple(chain.from_iterable(entry.warcs for entry in small))
+    entry = Entry(stem.name, sum(entry.lines for entry in small), names)
+    kept = tuple(entry for entry in manifest.runs if entry not in small)
+    return _publish(folder, (*kept, entry), manifest.next + 1)
+
+
+def _without(folder: Path, manifest: Manifest, entry: Entry, gone: frozenset[str]) -> Manifest:
+    """The manifest with a run that has no line about some WARCs in the place of one that has."""
+    stem = folder / f"{manifest.next:06d}"
+    lines = {}
+    for family in FAMILIES:
+        with _writing(stem, family) as run:
+            for batch in Run.open(folder / (entry.name + family)).batches():
+                run.add([line for line in batch if warc_of(line, family) not in gone])
+        lines[family] = run.lines
+    left = tuple(name for name in entry.warcs if name not in gone)
+    runs = [each for each in manifest.runs if each is not entry]
+    if left:
+        runs.append(Entry(stem.name, lines[BY_URL], left))
+    return _publish(folder, tuple(runs), manifest.next + 1)
+
+
+class _Digests:
+    """Sorts the digest lines of a new run, in pieces where they are many."""
+
+    def __init__(self, stem: Path) -> None:
+        self._stem = stem
+        self._lines: list[bytes] = []
+        self._pieces: list[Path] = []
+
+    def add(self, batch: list[bytes]) -> None:
+        self._lines += filter(None, map(digest_line, batch))
+        if len(self._lines) >= SORTED_LINES:
+            self._spill()
+
+    def __enter__(self) -> _Digests:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            return
+        if not self._pieces:
+            self._write(self._stem.with_name(self._stem.name + BY_DIGEST), [sorted(self._lines)])
+            return
+        self._spill()
+        self._write(
+            self._stem.with_name(self._stem.name + BY_DIGEST),
+            merged(Run.open(piece).batches() for piece in self._pieces),
+        )
+
+    def _spill(self) -> None:
+        piece = self._stem.with_name(f"{self._stem.name}-{len(self._pieces)}{BY_DIGEST}")
+        self._write(piece, [sorted(self._lines)])
+        self._pieces.append(piece)
+        self._lines = []
+
+    def _write(self, stem: Path, batches: Iterable[list[bytes]]) -> None:
+        with _writing(stem, "") as run:
+            for batch in batches:
+                run.add(batch)
+
+
+@contextmanager
+def _writing(stem: Path, family: str) -> Iterator[RunWriter]:
+    run = RunWriter(stem.with_name(stem.name + family))
+    try:
+        yield run
+        run.close()
+    finally:
+        run.abandon()
+
+
+def _publish(folder: Path, runs: tuple[Entry, ...], number: int) -> Manifest:
+    """Let these runs count from now on."""
+    manifest = Manifest(runs, number)
+    draft = folder / f"{MANIFEST}.new"
+    try:
+        with draft.open("wb") as file:
+            file.write(msgspec.json.encode(manifest))
+            file.flush()
+            os.fsync(file.fileno())
+        sync_directory(folder)  # the runs' names before the one that makes them count
+        draft.rename(folder / MANIFEST)
+        sync_directory(folder)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        if error.errno in NO_ROOM:
+            raise disk_full(draft, error) from None
+        raise
+    return manifest
