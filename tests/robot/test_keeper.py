@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from joro.clock import FakeClock
 from joro.config import Refresh
 from joro.model import Outcome, Page, Response, Visit
-from joro.robot.keeper import FORGIVEN_AFTER, TRUSTED_AFTER, Keeper, is_changed, looked_at, validated
+from joro.robot.keeper import FORGIVEN_AFTER, TRUSTED_AFTER, Keeper, is_changed, validated
+from joro.robot.lessons import looked_at
 from joro.robot.planner import Planner
 from joro.schedule import change
 from joro.store.frontier import Frontier

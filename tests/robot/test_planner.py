@@ -11,8 +11,8 @@ from msgspec import structs
 from joro.clock import FakeClock
 from joro.config import Refresh
 from joro.robot.planner import Planner, combined, last_report
+from joro.schedule.plan import wish
 from joro.store.frontier import Frontier
-from joro.store.records import Upkeep
 
 SERVERS = [f"http://{number}.example" for number in range(20)]
 SETTINGS = Refresh(enabled=True, plan_every_s=600.0)
@@ -32,7 +32,7 @@ def frontier(tmp_path: Path) -> Iterator[Frontier]:
 def planner(frontier: Frontier, sockets: int, clock: FakeClock | None = None) -> Planner:
     made = Planner(frontier, SETTINGS, clock or FakeClock(5.0), sockets=sockets, minimum_s=lambda *_: 1.0)
     for server in SERVERS:
-        made.enters(frontier.server(server), Upkeep(interval_s=10.0))
+        wish(frontier.server(server).wishes, 10.0, 1.0)
     frontier.commit(None)
     return made
 

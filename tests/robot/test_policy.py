@@ -13,10 +13,10 @@ PAGES = 40
 
 def watched(policy: Policy, changed: bool, visits: int = 10) -> bytes:
     """The history of a page visited every day, and found changed every time or never."""
-    history = b""
+    history = change.blank()
     for _ in range(visits):
-        history = policy.learned(history, DAY_S, changed)
-    return history
+        history = policy.learned(history, [DAY_S], [changed])
+    return change.pack(history)[0]
 
 
 def population(policy: Policy) -> change.Histories:

@@ -80,7 +80,8 @@ class Forecast:
         page = self._pages[number]
         if page.seen_at:
             last = page.seen_at[-1]
-            page.history = self._policy.learned(page.history, now - last, page.has_changed(last, now))
+            known, changed = change.unpack([page.history]), page.has_changed(last, now)
+            page.history = change.pack(self._policy.learned(known, [now - last], [changed]))[0]
         else:
             self._fixed[number] = now + self._settings.first_interval_s
         page.seen_at.append(now)

@@ -15,16 +15,17 @@ from dataclasses import replace
 
 import numpy as np
 from msgspec import structs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from joro.clock import Clock
 from joro.config import Refresh
 from joro.model import Known, Outcome, Page, Visit
+from joro.robot.lessons import STATE, Lesson, Lessons, dated, looked_at
 from joro.robot.planner import Planner, PlanReport
 from joro.robot.policy import Policy
-from joro.schedule import change, prior
-from joro.schedule.plan import Timing
-from joro.store.calendar import Entries, entries
+from joro.schedule import prior
+from joro.schedule.plan import Timing, wish
+from joro.store.calendar import Entries
 from joro.store.frontier import Frontier
 from joro.store.records import PageRecord, Upkeep
 from joro.store.upkeep import counting
@@ -32,9 +33,6 @@ from joro.url import fingerprint, server_of
 
 #: Pages taken from the calendar at a time.
 BATCH = 2_000
-#: A page is looked at again after so much of the time until its visit: prices fall as well as rise. When
-#: less than so much of its interval is left, it waits for the visit itself.
-LOOKED_AT, SOON = 0.6, 0.15
 #: Every so many visits a page is asked for without condition: some validators never change.
 UNCONDITIONAL_EVERY = 8
 #: A server's validators are trusted when so many changes have changed them, and after a change that did not
@@ -47,9 +45,6 @@ _KEPT_WORDS = frozenset(outcome.value for outcome in KEPT)
 #: Pages that get a date between two commits.
 ADOPTED_AT_ONCE = 10_000
 ADOPTED = "adopted"
-
-#: What the calendar keeps with a date, so that it can be worked out anew without the page's record.
-STATE = np.dtype([("history", change.HISTORY), ("weight", "<f4"), ("visited_at", "<f8")])
 
 
 class Keeper:
@@ -64,6 +59,7 @@ class Keeper:
         self.learns = settings.enabled or has_dates
         self._planner = planner
         self._clock = clock
+        self._lessons = Lessons(frontier, settings, planner)
         self._urged: list[str] = []  # servers of pages urged since the last commit
         if self.enabled and has_dates:
             planner.resume()
@@ -85,19 +81,24 @@ class Keeper:
             return
         for number, record in enumerate(frontier.all_visited()):
             if record.upkeep is None and record.outcome in _KEPT_WORDS:
-                mark, server = fingerprint(record.url), server_of(record.url)
-                care = Upkeep(seen_at=record.time, interval_s=self._settings.first_interval_s)
-                care.due = self._clock.now() + care.interval_s * (mark / 2**64)
-                frontier.keep_page(structs.replace(record, upkeep=care))
-                self._planner.enters(frontier.server(server), care)
-                self._date(Page(record.url, server=server), care, record.time)
+                self._adopt(record)
             if number % ADOPTED_AT_ONCE == ADOPTED_AT_ONCE - 1:
                 frontier.commit(None)
         frontier.keep(ADOPTED, b"yes")
         frontier.commit(None)
 
+    def _adopt(self, record: PageRecord) -> None:
+        mark, server = fingerprint(record.url), server_of(record.url)
+        care = Upkeep(seen_at=record.time, interval_s=self._settings.first_interval_s)
+        care.due = self._clock.now() + care.interval_s * (mark / 2**64)
+        self._frontier.keep_page(structs.replace(record, upkeep=care))
+        wish(self._frontier.server(server).wishes, care.interval_s, care.weight)
+        names, times = np.array([fingerprint(server)], np.uint64), np.array([record.time])
+        self._frontier.calendar.push(dated([mark], names, [care], times))
+
     def bring_due(self) -> list[str]:
         """Let pages wait that are due; their servers."""
+        self.settle()
         if not self.enabled:
             return []
         now, calendar = self._clock.now(), self._frontier.calendar
@@ -177,7 +178,8 @@ class Keeper:
         """What is kept of a page from now on; None when it is not visited again.
 
         `digest` is that of the payload, "" where none came; `main` that of its main text; `read_at` when a
-        watched source wants to be read again, whatever the policy wishes.
+        watched source wants to be read again, whatever the policy wishes. History, interval and date follow
+        when all visits of a commit are learned from together (`settle`).
         """
         care = before.upkeep if before is not None else None
         server = self._frontier.server(visit.page.server)
@@ -185,65 +187,30 @@ class Keeper:
             timing = Timing(server.download_s, server.longest_download_s)
             server.download_s, server.longest_download_s = timing.after(visit.elapsed_s, server.visited)
         if care is not None:
-            server.missed += self._missed(care, visit)
             server.validated = validated(server.validated, visit, care, digest)
-            self._planner.leaves(server, care)
-        after = self._after(visit, care, digest, main)
-        if read_at is not None:
-            after = _polled(visit, care, after, read_at)
-        elif after is not None:
-            after.polled = False
-        if after is not None:
-            self._planner.enters(server, after)
-            self._date(visit.page, after, visit.time)
-        return after
+        lesson = self._lesson(visit, care, digest, main)
+        if read_at is not None:  # a source is never given up
+            lesson.after, lesson.read_at = lesson.after or _copied(care), read_at
+        if lesson.after is not None or care is not None:
+            self._lessons.add(lesson)
+        return lesson.after
 
-    def _missed(self, care: Upkeep, visit: Visit) -> int:
-        """S0 counts periods without a visit: a page visited two intervals late missed two.
+    def settle(self) -> None:
+        """Learn from all visits since the last time; before every commit."""
+        self._lessons.learn()
 
-        Late is what comes after the date that the calendar had. A plan that has become less strict since
-        makes nobody late: the page was to wait that long when it was last looked at.
-        """
-        late_s = visit.time - care.due
-        if late_s < self._settings.least_interval_s:
-            return 0
-        server, wished_s = visit.page.server, care.interval_s
-        if _is_priced(care) and not self.policy.is_drawn:
-            wished_s = self._wished_s(server, care, is_first=False)
-        interval_s = self._interval_s(server, wished_s, care.weight)
-        return int(late_s / interval_s) if interval_s > 0.0 else 0
-
-    def _after(self, visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep | None:
-        after: Upkeep | None
+    def _lesson(self, visit: Visit, care: Upkeep | None, digest: str, main: int) -> Lesson:
+        lesson = Lesson(visit.page, visit.time, care, None)
         if visit.outcome in KEPT:
-            after = self._seen(visit, care, digest, main)
-        elif care is None or visit.outcome is Outcome.TRAP:
-            return None
-        elif visit.outcome is Outcome.GONE:
-            after = self._gone(care)
-        else:  # a failure teaches nothing
-            after = _copied(care)
-        if after is not None:
-            after.version = care.version + 1 if care is not None else 1
-            after.due = visit.time + self._interval_s(visit.page.server, after.interval_s, after.weight)
-        return after
-
-    def _seen(self, visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep:
-        response = visit.response
-        assert response is not None
-        after = _copied(care) if care is not None else Upkeep()
-        if visit.outcome is not Outcome.NOT_MODIFIED:
-            after.etag = response.headers.get("etag", "")
-            after.modified = response.headers.get("last-modified", "")
-            if care is None or digest != care.body:
-                after.body, after.captured_at, after.text = digest, visit.time, main
-        if care is not None and care.body:
-            changed = is_changed(visit, care, digest, main)
-            others = self._others(visit.page.server)
-            after.history = self.policy.learned(care.history, visit.time - care.seen_at, changed, others)
-        after.seen_at, after.absences = visit.time, 0
-        after.interval_s = self._wished_s(visit.page.server, after, is_first=care is None)
-        return after
+            lesson.after, lesson.is_seen = _seen(visit, care, digest, main), True
+            if care is not None and care.body:
+                lesson.elapsed_s = max(visit.time - care.seen_at, 1e-3)
+                lesson.changed = is_changed(visit, care, digest, main)
+        elif care is not None and visit.outcome is Outcome.GONE:
+            lesson.after = self._gone(care)
+        elif care is not None and visit.outcome is not Outcome.TRAP:
+            lesson.after = _copied(care)  # a failure teaches nothing
+        return lesson
 
     def _gone(self, care: Upkeep) -> Upkeep | None:
         """Looked for again at growing intervals, and then given up."""
@@ -254,31 +221,6 @@ class Keeper:
         after.interval_s = min(2.0 * care.interval_s, self._settings.most_interval_s)
         return after
 
-    def _wished_s(self, server: str, care: Upkeep, *, is_first: bool) -> float:
-        if is_first and not self.policy.has_studied:
-            return self._settings.first_interval_s
-        weights = np.array([care.weight], np.float32)
-        wished = self.policy.intervals_s(change.unpack([care.history]), weights, self._others(server))
-        return min(float(wished[0]), self._settings.first_interval_s) if is_first else float(wished[0])
-
-    def _others(self, server: str) -> prior.Said:
-        """What the other pages of a server have said, while the page at hand is taken out."""
-        return np.array([self._frontier.server(server).said])
-
-    def _interval_s(self, server: str, wished_s: float, weight: float) -> float:
-        marks = np.array([fingerprint(server)], np.uint64)
-        return float(self._planner.page_intervals_s(marks, [wished_s], [weight])[0])
-
-    def _date(self, page: Page, care: Upkeep, now: float) -> None:
-        state = np.zeros(1, STATE)
-        state["history"], state["weight"] = change.unpack([care.history]), care.weight
-        due: NDArray[np.float64] = np.array([care.due])
-        if _is_priced(care):
-            state["visited_at"] = care.seen_at
-            due = due if self.policy.is_drawn else looked_at(now, care.seen_at, due)
-        mark, server = fingerprint(page.url), fingerprint(page.server)
-        self._frontier.calendar.push(entries(due, mark, care.version, server, state.tobytes()))
-
     def urge(self, url: str, *, urgent: bool = False) -> bool:
         """Let a visited page wait now, whatever its date: a signal says that it has changed."""
         record = self._frontier.visited(fingerprint(url))
@@ -286,12 +228,6 @@ class Keeper:
             return False
         self._urged.append(server_of(url))
         return True
-
-
-def looked_at(now: float, visited_at: ArrayLike, due: NDArray[np.float64]) -> NDArray[np.float64]:
-    """When pages that are due later are looked at again."""
-    left = due - now
-    return np.where(left > SOON * (due - np.asarray(visited_at)), now + LOOKED_AT * left, due)
 
 
 def is_changed(visit: Visit, care: Upkeep, digest: str, main: int) -> bool:
@@ -315,19 +251,20 @@ def validated(count: int, visit: Visit, care: Upkeep, digest: str) -> int:
     return -FORGIVEN_AFTER if is_lie else min(count + 1, TRUSTED_AFTER)
 
 
-def _is_priced(care: Upkeep) -> bool:
-    """At its second visit, while it is gone, and as a source a page has a date that no price moves."""
-    return bool(care.history) and not care.absences and not care.polled
-
-
-def _polled(visit: Visit, care: Upkeep | None, after: Upkeep | None, read_at: float) -> Upkeep:
-    """A source is never given up, and its date is its own."""
-    after = after or (_copied(care) if care is not None else Upkeep())
-    after.version = care.version + 1 if care is not None else 1
-    after.due, after.interval_s, after.polled = read_at, max(read_at - visit.time, 1.0), True
+def _seen(visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep:
+    """What is known of a page that was there, but for what the visit taught."""
+    response = visit.response
+    assert response is not None
+    after = _copied(care)
+    if visit.outcome is not Outcome.NOT_MODIFIED:
+        after.etag = response.headers.get("etag", "")
+        after.modified = response.headers.get("last-modified", "")
+        if care is None or digest != care.body:
+            after.body, after.captured_at, after.text = digest, visit.time, main
+    after.seen_at, after.absences = visit.time, 0
     return after
 
 
-def _copied(care: Upkeep) -> Upkeep:
+def _copied(care: Upkeep | None) -> Upkeep:
     """Records read stay as they are, until the one after is written."""
-    return structs.replace(care)
+    return structs.replace(care) if care is not None else Upkeep()

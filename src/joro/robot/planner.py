@@ -23,10 +23,10 @@ from joro.config import Refresh
 from joro.robot.policy import Policy
 from joro.schedule import change, prior
 from joro.schedule.feasible import Rule
-from joro.schedule.plan import Plan, Round, Timing, unwish, wish
+from joro.schedule.plan import Plan, Round, Timing
 from joro.schedule.sockets import Order, priority
 from joro.store.frontier import Frontier
-from joro.store.records import ServerRecord, Upkeep
+from joro.store.records import ServerRecord
 from joro.url import fingerprint, server_of
 
 log = logging.getLogger(__name__)
@@ -117,18 +117,6 @@ class Planner:
         """
         self.round()
 
-    def enters(self, server: ServerRecord, care: Upkeep) -> None:
-        """A page wishes visits from now on."""
-        wish(server.wishes, care.interval_s, care.weight)
-        if not care.polled:
-            _say(server, care, 1.0)
-
-    def leaves(self, server: ServerRecord, care: Upkeep) -> None:
-        """A page no longer wishes what it wished."""
-        unwish(server.wishes, care.interval_s, care.weight)
-        if not care.polled:
-            _say(server, care, -1.0)
-
     def page_intervals_s(
         self, servers: NDArray[np.uint64], wished_s: ArrayLike, weights: ArrayLike
     ) -> NDArray[np.float64]:
@@ -207,12 +195,6 @@ class Planner:
         wanted = self._settings.visits_per_day / 86_400.0 / self._share
         budget = min(wanted, plan.affordable_per_s) if wanted else plan.affordable_per_s
         return max(budget, LEAST_BUDGET_PER_S)
-
-
-def _say(server: ServerRecord, care: Upkeep, sign: float) -> None:
-    """Count what a page says about its server, or take it back."""
-    ((weight, total),) = prior.said(change.unpack([care.history])).tolist()
-    server.said = (max(server.said[0] + sign * weight, 0.0), server.said[1] + sign * total)
 
 
 class _Sayings:

@@ -49,16 +49,12 @@ class Policy:
         """Are intervals drawn by chance? Then they are drawn once and stand."""
         return self._rule.policy == "gamma"
 
-    def learned(self, history: bytes, elapsed_s: float, changed: bool, others: Said = SILENT) -> bytes:
-        """A history with one visit more."""
-        after = change.observe(
-            change.unpack([history]),
-            change.seen([elapsed_s], [changed]),
-            self._expected(others),
-            [elapsed_s],
-            [changed],
-        )
-        return change.pack(after)[0]
+    def learned(
+        self, histories: Histories, elapsed_s: ArrayLike, changed: ArrayLike, others: Said = SILENT
+    ) -> Histories:
+        """Histories with one visit more each."""
+        likelihood = change.seen(elapsed_s, changed)
+        return change.observe(histories, likelihood, self._expected(others), elapsed_s, changed)
 
     def rates_per_s(self, histories: Histories, others: Said = SILENT) -> Seconds:
         """How often pages change, as far as is known."""

@@ -348,6 +348,7 @@ class Robot:
                 self.frontier.settle(self._boundary.quota, self._traps.admit)
         self._read_mail()
         self.frontier.settle(self._boundary.quota, self._traps.admit)
+        self._keeper.settle()
         self.frontier.commit(last)
         self.exchange.after_commit()
 

@@ -50,25 +50,36 @@ _FADING = 1 / _REMEMBERED
 
 def cell_of(interval_s: float, weight: float) -> int:
     """The number of the cell a page counts in."""
-    octave = min(int(math.log2(max(interval_s, 1.0))), _OCTAVES - 1)
-    grade = math.log(min(max(weight, 4.0**-_MIDDLE), 4.0 ** (_MIDDLE - 1)), 4.0)
-    return octave * _CLASSES + round(grade) + _MIDDLE
+    return cells_of([interval_s], [weight])[0]
 
 
-def wish(cells: MutableMapping[int, tuple[int, float]], interval_s: float, weight: float) -> None:
+def cells_of(interval_s: ArrayLike, weight: ArrayLike) -> list[int]:
+    """The numbers of the cells that many pages count in."""
+    seconds = np.maximum(np.asarray(interval_s, np.float64), 1.0)
+    octave = np.minimum(np.log2(seconds), _OCTAVES - 1).astype(np.int64)
+    grade = np.log2(np.clip(np.asarray(weight, np.float64), 4.0**-_MIDDLE, 4.0 ** (_MIDDLE - 1))) / 2
+    cells: list[int] = (octave * _CLASSES + np.rint(grade).astype(np.int64) + _MIDDLE).tolist()
+    return cells
+
+
+def wish(
+    cells: MutableMapping[int, tuple[int, float]], interval_s: float, weight: float, cell: int | None = None
+) -> None:
     """Count a page that wishes a visit in every `interval_s`; one that wishes none does not count."""
     if interval_s == math.inf:
         return
-    cell = cell_of(interval_s, weight)
+    cell = cell_of(interval_s, weight) if cell is None else cell
     pages, rate_per_s = cells.get(cell, (0, 0.0))
     cells[cell] = (pages + 1, rate_per_s + 1.0 / interval_s)
 
 
-def unwish(cells: MutableMapping[int, tuple[int, float]], interval_s: float, weight: float) -> None:
+def unwish(
+    cells: MutableMapping[int, tuple[int, float]], interval_s: float, weight: float, cell: int | None = None
+) -> None:
     """Count a page no longer, with the very numbers with which it was counted."""
     if interval_s == math.inf:
         return
-    cell = cell_of(interval_s, weight)
+    cell = cell_of(interval_s, weight) if cell is None else cell
     pages, rate_per_s = cells.get(cell, (0, 0.0))
     if pages <= 1:
         cells.pop(cell, None)  # with it what rounding has left over

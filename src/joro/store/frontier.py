@@ -86,6 +86,7 @@ class Frontier(Written):
         self._servers: dict[str, ServerRecord] = {}
         self._changed: set[str] = set()
         self._finished: list[tuple[str, bytes]] = []
+        self._closed: list[PageRecord] = []
         self._recent: set[str] = set()
         self._found: list[_Found] = []
         self._put_to_sleep: set[str] = set()  # since the last commit
@@ -284,7 +285,10 @@ class Frontier(Written):
         return b"", None
 
     def done(self, visit: Visit, hops: int | None = None, care: Upkeep | None = None) -> None:
-        """The visit is over and its outcome final; `hops` are the page's own if it did not wait by them."""
+        """The visit is over and its outcome final; `hops` are the page's own if it did not wait by them.
+
+        `care` is written as it is at the commit: until then, what the visit taught may be added.
+        """
         page = visit.page
         mark = fingerprint(page.url)
         key = queue_key(page.server, page.hops, mark)
@@ -296,7 +300,7 @@ class Frontier(Written):
         hops = page.hops if hops is None else hops
         record = PageRecord(page.url, hops, visit.time, outcome, status, source, page.cgi_hops, care)
         self._batch.delete(key)
-        self._batch.put(b"p" + mark.to_bytes(8, "big"), msgspec.msgpack.encode(record))
+        self._closed.append(record)
         accounts.count(self.server(page.server), visit.outcome)
         self.counts.visited += 1
         self.counts.outcomes[outcome] = self.counts.outcomes.get(outcome, 0) + 1
@@ -348,6 +352,8 @@ class Frontier(Written):
     def commit(self, position: tuple[str, int] | None) -> None:
         """Write all changes as one atomic batch; the archive must be flushed up to `position` before."""
         assert not self._found, "settle before you commit"
+        for record in self._closed:
+            self.keep_page(record)
         for server in self._changed:
             self._batch.put(b"s" + server.encode(), msgspec.msgpack.encode(self._servers[server]))
         self.keep("counts", msgspec.msgpack.encode(self.counts))
@@ -364,6 +370,7 @@ class Frontier(Written):
         for server in self._changed:
             self._tidy(server)
         self._finished.clear()
+        self._closed.clear()
         self._changed.clear()
         self._waits_again.clear()
         if self._put_to_sleep:
