@@ -19,12 +19,12 @@ from joro import config
 from joro.config import Config
 from joro.errors import CollectionError
 
-PARTS = ("frontier", "archive", "tables", "documents", "index", "logs")
+PARTS = ("frontier", "archive", "tables", "documents", "index", "orders", "logs")
 
 
 @dataclass(frozen=True)
 class Collection:
-    """One directory that holds everything: settings, frontier, archive, tables, documents, index, logs."""
+    """One directory that holds everything: settings, frontier, archive, index, orders …"""
 
     path: Path
     config: Config
@@ -75,6 +75,10 @@ class Collection:
     @property
     def index(self) -> Path:
         return self.part("index")
+
+    @property
+    def orders(self) -> Path:
+        return self.part("orders")
 
     @property
     def logs(self) -> Path:
