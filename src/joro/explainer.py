@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from joro.archive.cdx import lookup
+from joro.archive.index import CaptureIndex
 from joro.archive.times import warc_date
 from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
@@ -147,7 +147,7 @@ class _Inquiry:
             decisions=decisions,
             politeness=self._politeness(),
             last_visit=LastVisit(visited.time, visited.outcome, visited.status) if visited else None,
-            captures=tuple(lookup(self._collection.archive, self._url)),
+            captures=tuple(CaptureIndex(self._collection.archive).versions(self._url)),
             change_interval_s=self._change_interval_s(),
             upkeep=self._keeping(),
             due_at=due_at,

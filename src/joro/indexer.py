@@ -25,6 +25,7 @@ from pathlib import Path
 
 import msgspec
 
+from joro.archive.index import CaptureIndex
 from joro.archive.names import Position, number_of, streams, warcs
 from joro.archive.read import Record, capture_in, replay, response_at, response_of
 from joro.index.segment import Entry, Writer, discard, place
@@ -109,6 +110,7 @@ def _indexing(collection: Collection, progress: Progress | None, rebuild: bool =
 class _Indexer:
     def __init__(self, collection: Collection, directory: Path, progress: Progress) -> None:
         self._archive = collection.archive
+        self._captures = CaptureIndex(collection.archive)
         self._robot = collection.config.identity.name
         self._progress = progress
         self._positions = _Positions(directory / "positions.json")
@@ -170,7 +172,7 @@ class _Indexer:
     def _answered(self, record: Record) -> Response:
         """What the server said, or meant: a page that was gone for a while may come back unchanged."""
         if record.type == "revisit":
-            return response_at(self._archive, capture_in(record))
+            return response_at(self._archive, capture_in(record), self._captures)
         return response_of(record)
 
 

@@ -3,17 +3,18 @@
 import warnings
 from pathlib import Path
 
+from joro.archive.index import CaptureIndex
 from joro.archive.payload import header_fields
 from joro.archive.warc import WarcWriter
 from joro.clock import Clock, FakeClock
-from joro.model import Outcome, Page, Response, Truncated, Visit
+from joro.model import Capture, Outcome, Page, Response, Truncated, Visit
 from joro.url import server_of
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # fastwarc 1.1 warns of its own old classes while it loads
     from fastwarc.warc import ArchiveIterator as FastIterator
 
-__all__ = ["CHUNKED_HEAD", "HEAD", "NOON", "URL", "FastIterator", "only", "visit", "writer"]
+__all__ = ["CHUNKED_HEAD", "HEAD", "NOON", "URL", "FastIterator", "lookup", "only", "visit", "writer"]
 
 #: 2023-11-14 22:13:20 UTC
 NOON = 1_700_000_000.0
@@ -48,3 +49,8 @@ def only(directory: Path) -> Path:
     """The one WARC there is."""
     (warc,) = directory.glob("*.warc.gz")
     return warc
+
+
+def lookup(directory: Path, url: str) -> list[Capture]:
+    """Every version of a page, oldest first."""
+    return list(CaptureIndex(directory).versions(url))

@@ -91,3 +91,17 @@ def test_a_page_never_archived_is_an_error_with_a_remedy(command: str, collectio
 
 def test_a_time_that_is_none_is_refused(collection: Collection) -> None:
     assert isinstance(run(collection, "show", URL, "--time", "yesterday").exception, UsageError)
+
+
+def test_indexes_are_merged_by_command_and_checked(collection: Collection) -> None:
+    assert run(collection, "merge", "--if-due").stdout == ""
+    assert run(collection, "merge").stdout == "WARC files merged: 1; 4 captures in merged indexes: 1\n"
+    assert run(collection, "check").stdout.endswith("captures: 4; all whole\n")
+    assert run(collection, "show", URL).stdout_bytes == b"day 2"
+    (collection.archive / "merged" / "000001.cdxj.gz").write_bytes(b"")
+    checked = run(collection, "check")
+    assert checked.exit_code == 1
+    assert checked.stdout.startswith("merged index: 000001.cdxj: ")
+    assert "run: joro archive check --mend" in checked.stdout
+    assert run(collection, "check", "--mend").exit_code == 0
+    assert run(collection, "check").exit_code == 0

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from joro.archive import cdx, check
+from joro.archive import check
+from joro.archive.index import CaptureIndex
 from joro.archive.names import warcs
 from joro.archive.read import replay
 from tests.archive.examples import writer
@@ -52,4 +53,4 @@ def test_ten_kills_lose_nothing_that_was_flushed(tmp_path: Path, root: Path) -> 
         first = len(urls)
     writer(tmp_path).close()
     assert [check.check(tmp_path, name).problems for name in warcs(tmp_path)] == [[]] * len(warcs(tmp_path))
-    assert sum(1 for _ in cdx.captures(tmp_path)) == first
+    assert sum(1 for _ in CaptureIndex(tmp_path).all()) == first

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from joro.archive.cdx import lookup
 from joro.archive.growing import GrowingFile
 from joro.archive.read import replay
 from joro.archive.warc import WarcWriter
 from joro.errors import DiskFull
-from tests.archive.examples import URL, only, visit, writer
+from tests.archive.examples import URL, lookup, only, visit, writer
 
 
 @contextlib.contextmanager

@@ -2,12 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from joro.archive.cdx import lookup
 from joro.archive.names import open_index, sorted_index
 from joro.archive.read import records, replay
 from joro.archive.recover import mend, mend_file, rebuild
 from joro.errors import ArchiveError
-from tests.archive.examples import URL, only, visit, writer
+from tests.archive.examples import URL, lookup, only, visit, writer
 
 
 def abandoned(directory: Path, *flushes: list[bytes]) -> Path:

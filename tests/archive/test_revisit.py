@@ -4,12 +4,12 @@ from pathlib import Path
 
 from warcio.archiveiterator import ArchiveIterator
 
-from joro.archive.cdx import REVISIT, lookup
+from joro.archive.cdx import REVISIT
 from joro.archive.check import check
 from joro.archive.read import read_at, response_at
 from joro.archive.recover import rebuild
 from joro.model import Known, Truncated, Visit
-from tests.archive.examples import NOON, URL, only, visit, writer
+from tests.archive.examples import NOON, URL, lookup, only, visit, writer
 from tests.archive.test_warc import SCRIPTS
 
 BODY = b"<p>still the same"

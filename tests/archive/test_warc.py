@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from joro.archive.cdx import lookup
 from joro.archive.names import Position, warcs
 from joro.archive.read import records, replay, response_of
 from joro.archive.recover import rebuild
@@ -18,7 +17,7 @@ from joro.archive.warc import WarcWriter
 from joro.clock import FakeClock
 from joro.errors import ArchiveError
 from joro.model import Truncated, Visit
-from tests.archive.examples import CHUNKED_HEAD, NOON, URL, FastIterator, only, visit, writer
+from tests.archive.examples import CHUNKED_HEAD, NOON, URL, FastIterator, lookup, only, visit, writer
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 ZIPPED = gzip.compress(b"<p>hello" * 100, mtime=0)

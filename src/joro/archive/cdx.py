@@ -1,25 +1,24 @@
-"""Where do the captures of a URL lie?
+"""How is it written down where a capture lies?
 
 In:    captures, as they are written.
-Out:   CDXJ lines `surt timestamp {json}`, and the captures of a URL found again by them.
+Out:   CDXJ lines `surt timestamp {json}`, and captures read from them; the index of each WARC.
 Never: holds what the WARC does not: every line can be made again from it (`recover.rebuild`).
 
 While a WARC grows its lines are appended to `NAME.cdxj.open`; when it is closed they are sorted into
-`NAME.cdxj`, which never changes again and is searched by halving. Another process may read at any time.
+`NAME.cdxj`, which never changes again. Another process may read at any time; `index.CaptureIndex` finds
+captures in all of them.
 """
 
 from __future__ import annotations
 
-import mmap
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from operator import attrgetter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from joro.archive.growing import NO_ROOM, disk_full
-from joro.archive.names import open_index, sorted_index, warcs
+from joro.archive.names import open_index, sorted_index
 from joro.archive.times import microsecond, stamp, time_of_stamp, warc_date
 from joro.model import Capture
 from joro.url import surt
@@ -114,71 +113,5 @@ def index_of(warc: Path) -> bytes:
     return b""
 
 
-def lookup(directory: Path, url: str) -> list[Capture]:
-    """Every version of the page, oldest first."""
-    key = surt(url).encode() + b" "
-    found = [
-        capture
-        for name in warcs(directory)
-        for line in _matching(directory / name, key)
-        if (capture := capture_of(line)).url == url
-    ]
-    return sorted(found, key=attrgetter("time", "warc", "offset"))
-
-
-def nearest(directory: Path, url: str, time: float) -> Capture | None:
-    """The version of the page whose time is closest."""
-    versions = lookup(directory, url)
-    return closest(versions, time) if versions else None
-
-
 def closest(versions: Sequence[Capture], time: float) -> Capture:
     return min(versions, key=lambda capture: abs(capture.time - time))
-
-
-def captures(directory: Path) -> Iterator[Capture]:
-    """Every capture there is, WARC by WARC."""
-    for name in warcs(directory):
-        for line in whole_lines(index_of(directory / name)):
-            yield capture_of(line)
-
-
-def _matching(warc: Path, key: bytes) -> Iterator[bytes]:
-    try:
-        file = sorted_index(warc).open("rb")
-    except FileNotFoundError:
-        yield from _scanning(index_of(warc), key)
-        return
-    with file:
-        if os.fstat(file.fileno()).st_size == 0:
-            return
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as lines:
-            yield from _halving(lines, key)
-
-
-def _scanning(content: bytes, key: bytes) -> Iterator[bytes]:
-    """The whole lines that begin with `key`, out of unsorted ones: 8 times as fast as looking at each."""
-    end = content.find(b"\n")
-    if end >= 0 and content.startswith(key):
-        yield content[: end + 1]
-    place = content.find(b"\n" + key)
-    while place >= 0 and (end := content.find(b"\n", place + 1)) >= 0:
-        yield content[place + 1 : end + 1]
-        place = content.find(b"\n" + key, end)
-
-
-def _halving(lines: mmap.mmap, key: bytes) -> Iterator[bytes]:
-    """The lines that begin with `key`, out of sorted ones."""
-    low, high = 0, len(lines)
-    while low < high:
-        middle = (low + high) // 2
-        start = lines.rfind(b"\n", low, middle) + 1 or low
-        end = lines.find(b"\n", middle) + 1 or len(lines)
-        if lines[start : start + len(key)] < key:
-            low = end
-        else:
-            high = start
-    while lines[low : low + len(key)] == key:
-        end = lines.find(b"\n", low) + 1 or len(lines)
-        yield lines[low:end]
-        low = end

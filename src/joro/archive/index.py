@@ -119,6 +119,10 @@ class CaptureIndex:
             return earlier or later
         return earlier if time - earlier.time <= later.time - time else later
 
+    def newest(self, url: str, limits: Limits = NO_LIMITS) -> Capture | None:
+        """The last version of the page."""
+        return _last(self.versions(url, limits))
+
     def original(self, capture: Capture) -> Capture | None:
         """The capture that holds the bytes a revisit speaks of: the last one before it."""
         versions = self.versions(capture.url, Limits(digest=capture.digest))

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -35,12 +34,12 @@ BY_URL, BY_DIGEST = ".cdxj", ".digests"
 FAMILIES = (BY_URL, BY_DIGEST)
 #: So many closed WARCs wait for each other: looking into each costs 0.05 ms, merging at least their lines.
 DUE_WARCS = 8
+#: Or so many bytes of index: looking for a digest means reading them all.
+DUE_BYTES = 64_000_000
 #: WARCs put into one run at a time, and bytes read of each at once; together what a merge needs of memory.
 GROUP_WARCS, CHUNK_BYTES = 64, 1 << 18
 #: Lines sorted by digest in memory; more are sorted in pieces on the disk.
 SORTED_LINES = 300_000
-
-_PARTS = re.compile(rb'"digest":"([^"\\]*)".*"filename":"([^"\\]*)"')
 
 #: Told what is going on ("reading", "joining"), how far, and of how much.
 Progress = Callable[[str, int, int], object]
@@ -92,7 +91,9 @@ def pending(directory: Path, manifest: Manifest) -> list[str]:
 
 def is_due(directory: Path) -> bool:
     """Is there enough to merge that it pays?"""
-    return len(pending(directory, read_manifest(directory))) >= DUE_WARCS
+    waiting = pending(directory, read_manifest(directory))
+    size = sum(sorted_index(directory / name).stat().st_size for name in waiting)
+    return len(waiting) >= DUE_WARCS or size >= DUE_BYTES
 
 
 def merge(directory: Path, progress: Progress = lambda *_: None) -> int:
@@ -167,18 +168,16 @@ def tidy(folder: Path, manifest: Manifest) -> None:
 
 def digest_line(line: bytes) -> bytes:
     """`digest surt timestamp warc`, by which a capture is found by its digest; b"" where it has none."""
-    surt, stamp, fields = line.split(b" ", 2)
-    parts = _PARTS.search(fields)
-    digest, warc = parts.groups() if parts else _spelled_otherwise(fields)
-    return b"%b %b %b %b\n" % (digest, surt, stamp, warc) if digest else b""
+    head = line.index(b" ", line.index(b" ") + 1)
+    digest, warc = _digest_and_warc(line, head)
+    return b"%b %b %b\n" % (digest, line[:head], warc) if digest else b""
 
 
 def warc_of(line: bytes, family: str) -> str:
     """The WARC that a line of a run speaks of."""
     if family == BY_DIGEST:
         return line[line.rindex(b" ") + 1 : -1].decode()
-    parts = _PARTS.search(line)
-    return (parts[2] if parts else _spelled_otherwise(line.split(b" ", 2)[2])[1]).decode()
+    return _digest_and_warc(line, line.index(b" {"))[1].decode()
 
 
 class _Names(msgspec.Struct):
@@ -186,9 +185,14 @@ class _Names(msgspec.Struct):
     filename: str = ""
 
 
-def _spelled_otherwise(fields: bytes) -> tuple[bytes, bytes]:
-    found = msgspec.json.decode(fields, type=_Names)
-    return found.digest.encode(), found.filename.encode()
+def _digest_and_warc(line: bytes, head: int) -> tuple[bytes, bytes]:
+    """Two fields of the JSON behind `head`; read so, a line as we spell it takes a quarter of the time."""
+    digest = line.find(b'"digest":"', head) + 10
+    warc = line.find(b'"filename":"', digest) + 12
+    if digest < 10 or warc < 12 or line.find(b"\\", head) >= 0:
+        found = msgspec.json.decode(line[head:], type=_Names)
+        return found.digest.encode(), found.filename.encode()
+    return line[digest : line.index(b'"', digest)], line[warc : line.index(b'"', warc)]
 
 
 class _Reading:
@@ -199,8 +203,12 @@ class _Reading:
         self.done = done
 
     def batches(self, path: Path) -> Iterator[list[bytes]]:
+        last = b""
         with path.open("rb") as file:
             while lines := file.readlines(CHUNK_BYTES):
+                if lines[0] < last or lines != sorted(lines):
+                    raise ArchiveError(f"{path} is not sorted", remedy="run: joro archive check --mend")
+                last = lines[-1]
                 self.done += sum(map(len, lines))
                 self._tell(self.done)
                 yield lines
@@ -211,14 +219,7 @@ def _with_group(directory: Path, manifest: Manifest, names: list[str], reading: 
     stem = directory / FOLDER / f"{manifest.next:06d}"
     sources = [reading.batches(sorted_index(directory / name)) for name in names]
     with _writing(stem, BY_URL) as by_url, _Digests(stem) as digests:
-        last = b""
         for batch in merged(sources):
-            if batch[0] < last:
-                raise ArchiveError(
-                    f"an index of {names[0]} to {names[-1]} is not sorted",
-                    remedy="run: joro archive check --mend",
-                )
-            last = batch[-1]
             by_url.add(batch)
             digests.add(batch)
     entry = Entry(stem.name, by_url.lines, tuple(names))

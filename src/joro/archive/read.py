@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from joro.archive.cdx import REVISIT, capture_of, index_of, lookup, whole_lines
+from joro.archive.cdx import REVISIT, capture_of, index_of, whole_lines
+from joro.archive.index import CaptureIndex
 from joro.archive.members import Member, damaged, members, salvage
 from joro.archive.names import Position as Position
 from joro.archive.names import number_of, stream_name, stream_of, warcs
@@ -141,29 +142,20 @@ def capture_in(record: Record) -> Capture:
     )
 
 
-def response_at(directory: Path, capture: Capture) -> Response:
+def response_at(directory: Path, capture: Capture, index: CaptureIndex | None = None) -> Response:
     """The response of a capture; where that only says "as before", the one it speaks of.
 
-    When that is not (or no longer) in the archive, what the server said this time, without a body.
+    When that is not (or no longer) in the archive, or `index` withholds it, what the server said this time,
+    without a body. Whoever asks for many hands over an index.
     """
     record = read_at(directory / capture.warc, capture.offset, capture.length)
     response = response_of(record)
     if record.type != "revisit":
         return response
-    whole = original(directory, capture)
+    whole = (index or CaptureIndex(directory)).original(capture)
     if whole is None:
         return response
     return response_of(read_at(directory / whole.warc, whole.offset, whole.length))
-
-
-def original(directory: Path, capture: Capture) -> Capture | None:
-    """The capture that holds the bytes a revisit speaks of: the last one before it."""
-    whole = [
-        each
-        for each in lookup(directory, capture.url)
-        if each.mime != REVISIT and each.digest == capture.digest and each.time <= capture.time
-    ]
-    return whole[-1] if whole else None
 
 
 def replay(

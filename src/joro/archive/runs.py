@@ -94,12 +94,11 @@ class RunWriter:
 
     def _write(self, lines: Sequence[bytes]) -> None:
         packed: bytes = igzip_lib.compress(b"".join(lines), level=LEVEL, flag=igzip_lib.COMP_GZIP)
-        key = b" ".join(lines[0].split(b" ", 2)[:2]).rstrip()
         self._blocks += 1
         place = f"\t{self._stem.name}\t{self._offset}\t{len(packed)}\t{self._blocks}\n".encode()
         try:
             self._files[0].write(packed)
-            self._files[1].write(key + place)
+            self._files[1].write(_key(lines[0]) + place)
         except OSError as error:
             raise _explained(self._stem, error) from None
         self._offset += len(packed)
@@ -123,7 +122,7 @@ class Run:
     def beginning(self, prefix: bytes, start: bytes = b"") -> Iterator[bytes]:
         """The lines that begin with `prefix`, in order, from the first that is not below `start` on."""
         start = max(start, prefix)
-        for block in self._blocks(start):
+        for _, block in self._rows(start):
             lines = self._lines(block)
             for line in lines[bisect_left(lines, start) :]:
                 if not line.startswith(prefix):
@@ -131,10 +130,13 @@ class Run:
                 yield line
 
     def batches(self) -> Iterator[list[bytes]]:
-        """All lines, many at a time; none of them stays in memory."""
+        """All lines, many at a time; none of them stays in memory. A wrong table is seen, too."""
         batch: list[bytes] = []
-        for number, block in enumerate(self._blocks(b""), start=1):
-            batch += self._unpack(block)
+        for number, (key, block) in enumerate(self._rows(b""), start=1):
+            lines = self._unpack(block)
+            if not lines or _key(lines[0]) != key:
+                raise _damaged(block, "its table speaks of another line")
+            batch += lines
             if number % BATCH_BLOCKS == 0:
                 yield batch
                 batch = []
@@ -145,21 +147,22 @@ class Run:
         try:
             content: bytes = igzip_lib.decompress(self._read(*block), flag=igzip_lib.DECOMP_GZIP)
         except igzip_lib.error as error:  # type: ignore[misc]  # its stub says instance
-            raise ArchiveError(
-                f"a merged index is damaged at byte {block.offset} ({error})",
-                remedy="run: joro archive check --mend",
-            ) from None
+            raise _damaged(block, str(error)) from None
         return content.splitlines(keepends=True)
 
-    def _blocks(self, start: bytes) -> Iterator[_Block]:
-        """From the one block that may begin before `start` and hold it, to the last."""
+    def _rows(self, start: bytes) -> Iterator[tuple[bytes, _Block]]:
+        """The table from the one block on that may begin before `start` and hold it: keys and blocks."""
         table = self._table
         place = first_not_below(table, start)
         if place:
             place = table.rfind(b"\n", 0, place - 1) + 1
         while (end := table.find(b"\n", place)) >= 0:
-            _, _, offset, length, _ = table[place:end].rsplit(b"\t", 4)
-            yield _Block(int(offset), int(length))
+            try:
+                key, _, offset, length, _ = table[place:end].rsplit(b"\t", 4)
+                block = _Block(int(offset), int(length))
+            except ValueError:
+                raise _damaged(_Block(place, end - place), "a line of its table makes no sense") from None
+            yield key, block
             place = end + 1
 
 
@@ -206,6 +209,17 @@ def mapped(path: Path) -> Table:
         if os.fstat(file.fileno()).st_size == 0:  # of which no map can be made
             return b""
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _key(line: bytes) -> bytes:
+    """What the table has of a block's first line."""
+    return b" ".join(line.split(b" ", 2)[:2]).rstrip()
+
+
+def _damaged(block: _Block, why: str) -> ArchiveError:
+    return ArchiveError(
+        f"a merged index is damaged at byte {block.offset} ({why})", remedy="run: joro archive check --mend"
+    )
 
 
 def _explained(path: Path, error: OSError) -> Exception:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
 from joro.archive import check as checking
-from joro.archive.cdx import closest, lookup
 from joro.archive.check import Verdict
+from joro.archive.check_merged import check_merged, remake
+from joro.archive.index import CaptureIndex
+from joro.archive.merge import is_due, read_manifest
+from joro.archive.merge import merge as merge_indexes
 from joro.archive.names import warcs
 from joro.archive.read import response_at
 from joro.archive.times import time_of, time_of_stamp, warc_date
@@ -17,6 +22,9 @@ from joro.errors import CollectionError, UsageError
 from joro.parse.payload import payload
 from joro.store.collection import Collection
 from joro.url import canonical
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 #: A file with thousands of bad records is one story, told by its first lines.
 PROBLEMS_SHOWN = 3
@@ -46,7 +54,11 @@ def check(collection: Collection, mend: bool) -> None:
             for warc in disorderly:
                 checking.repair(collection.archive / warc)
             verdicts = _check_all(collection, busy=False)
-    if not _report(verdicts, checking.missing(collection.archive)):
+        faults = check_merged(collection.archive)
+        if mend and faults:
+            remake(collection.archive)
+            faults = check_merged(collection.archive)
+    if not _report(verdicts, checking.missing(collection.archive), faults):
         raise click.exceptions.Exit(1)
 
 
@@ -73,7 +85,7 @@ def _check_all(collection: Collection, *, busy: bool) -> list[Verdict]:
         ]
 
 
-def _report(verdicts: list[Verdict], missing: list[str]) -> bool:
+def _report(verdicts: list[Verdict], missing: list[str], faults: list[str]) -> bool:
     """One line per bad file, one for all; True when all is well."""
     bad = [verdict for verdict in verdicts if verdict.problems]
     for verdict in bad:
@@ -84,11 +96,54 @@ def _report(verdicts: list[Verdict], missing: list[str]) -> bool:
         )
     for name in missing:
         click.echo(f"{name}: is gone, only its index is left; restore it from a copy")
+    for fault in faults:
+        click.echo(f"merged index: {fault}; {checking.MEND}")
     records = sum(verdict.records for verdict in verdicts)
     captures = sum(verdict.captures for verdict in verdicts)
-    end = f"bad files: {len(bad) + len(missing)}" if bad or missing else "all whole"
+    is_whole = not (bad or missing or faults)
+    end = "all whole" if is_whole else f"bad files: {len(bad) + len(missing) + len(faults)}"
     click.echo(f"WARC files: {len(verdicts)}, records: {records:,}, captures: {captures:,}; {end}")
-    return not (bad or missing)
+    return is_whole
+
+
+@archive.command()
+@collection_option
+@click.option("--if-due", is_flag=True, help="Only if enough WARCs were closed that it pays.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+def merge(collection: Collection, if_due: bool, quiet: bool) -> None:
+    """Merge the indexes of closed WARCs, so that captures are found at once however many there are.
+
+    Robots have it done by themselves. It may be interrupted at any time, and robots, searches and replays
+    go on meanwhile.
+
+    \b
+    joro archive merge -C my-web
+    """
+    if if_due and not is_due(collection.archive):
+        return
+    with _merge_progress(quiet) as progress:
+        merged = merge_indexes(collection.archive, progress)
+    if not quiet:
+        runs = read_manifest(collection.archive).runs
+        lines = sum(run.lines for run in runs)
+        click.echo(f"WARC files merged: {merged}; {lines:,} captures in merged indexes: {len(runs)}")
+
+
+@contextmanager
+def _merge_progress(quiet: bool) -> Iterator[Callable[[str, int, int], object]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=quiet) as bar:
+        phases: dict[str, TaskID] = {}
+
+        def show(what: str, done: int, whole: int) -> None:
+            if what not in phases:
+                phases[what] = bar.add_task(what, total=whole)
+            bar.update(phases[what], completed=done)
+
+        yield show
 
 
 @archive.command("list")
@@ -100,7 +155,7 @@ def list_versions(collection: Collection, url: str) -> None:
     \b
     joro archive list -C my-web https://example.org/
     """
-    versions = lookup(collection.archive, canonical(url))
+    versions = list(CaptureIndex(collection.archive).versions(canonical(url)))
     if not versions:
         raise _not_archived(collection, url)
     click.echo(f"{'time (UTC)':<19}  status  {'bytes':>9}  {'type':<24}  digest")
@@ -125,10 +180,11 @@ def show(collection: Collection, url: str, moment: str | None, headers: bool, ra
     \b
     joro archive show -C my-web --time 2026-11-01 https://example.org/ > old.html
     """
-    versions = lookup(collection.archive, canonical(url))
-    if not versions:
+    index = CaptureIndex(collection.archive)
+    page = canonical(url)
+    capture = index.newest(page) if moment is None else index.nearest(page, _time(moment))
+    if capture is None:
         raise _not_archived(collection, url)
-    capture = versions[-1] if moment is None else closest(versions, _time(moment))
     response = response_at(collection.archive, capture)
     body = response.body if raw else payload(response)
     click.echo((response.head if headers else b"") + body, nl=False)
