@@ -28,6 +28,7 @@ _BLOCK_BYTES, _BLOCK_COST = 65_535, 5
 #: A gzip member without its content: header, checksum and size.
 _MEMBER_COST = 18
 _COPY_BYTES = 1 << 20
+_OCTETS = b"Content-Type: application/octet-stream\r\n"
 
 Span = tuple[int, int]  # offset and length
 
@@ -38,7 +39,7 @@ def erase(warc: Path, spans: Iterable[Span], now: float, replaced: dict[int, byt
     How many bytes were erased.
     """
     assert sorted_index(warc).exists(), f"{warc} is being written"
-    holes = joined(spans)
+    holes = apart(spans)
     changes = {offset: filler(length, now) for offset, length in holes}
     for offset, member in (replaced or {}).items():
         changes[offset] = [member]
@@ -60,11 +61,14 @@ def erase(warc: Path, spans: Iterable[Span], now: float, replaced: dict[int, byt
     return sum(length for _, length in holes)
 
 
-def joined(spans: Iterable[Span]) -> list[Span]:
-    """The same bytes in as few spans as possible, in order."""
+def apart(spans: Iterable[Span]) -> list[Span]:
+    """The same bytes in spans that do not overlap, in order; those that touch stay apart.
+
+    Each record gets a filler of its own: a position between two records stays one.
+    """
     found: list[Span] = []
     for offset, length in sorted(set(spans)):
-        if found and offset <= found[-1][0] + found[-1][1]:
+        if found and offset < found[-1][0] + found[-1][1]:
             start = found[-1][0]
             found[-1] = start, max(found[-1][1], offset + length - start)
         else:
@@ -99,7 +103,7 @@ def filler(length: int, now: float) -> list[bytes]:
     while size >= 0 and (over := _stored_bytes(size, now) - length) > 0:
         size -= over
     if size < 0:
-        return [member(_header(0, now) + b"\r\n\r\n", length)]
+        return [member(_header(0, now).replace(_OCTETS, b"") + b"\r\n\r\n", length)]
     content = [_header(size, now), *_zeros(size), b"\r\n\r\n"]
     checksum = total = 0
     for piece in content:
