@@ -1,6 +1,7 @@
 """A small collection, archived and indexed, and a way to ask its portal without a network."""
 
 import asyncio
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from joro.indexer import index_new
 from joro.portal.web import application
 from joro.store.collection import Collection
 from tests.index.archived import START, answer, archive, collection_in, page
+from tests.portal.album import history
 
 
 @dataclass
@@ -28,10 +30,10 @@ class Answer:
         return self.body.decode()
 
 
-Ask = Callable[[str], Answer]
+Ask = Callable[..., Answer]
 
 
-def ask(app: Any, target: str, method: str = "GET") -> Answer:
+def ask(app: Any, target: str, method: str = "GET", **fields: str) -> Answer:
     """One request to an ASGI application; `target` is path and query as they stand in a request line."""
     raw_path, _, query = target.partition("?")
     scope = {
@@ -42,7 +44,10 @@ def ask(app: Any, target: str, method: str = "GET") -> Answer:
         "raw_path": raw_path.encode(),
         "query_string": query.encode(),
         "root_path": "",
-        "headers": [(b"host", b"127.0.0.1:8765")],
+        "headers": [
+            (b"host", b"127.0.0.1:8765"),
+            *((name.replace("_", "-").encode(), value.encode()) for name, value in fields.items()),
+        ],
         "server": ("127.0.0.1", 8765),
     }
     sent: list[Message] = []
@@ -85,7 +90,22 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 @pytest.fixture(scope="session")
 def get(collection: Collection) -> Ask:
     app = application(collection)
-    return lambda target: ask(app, target)
+    return functools.partial(ask, app)
+
+
+@pytest.fixture(scope="session")
+def album(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """Pages with a history."""
+    made = collection_in(tmp_path_factory.mktemp("album"))
+    archive(made, *history())
+    index_new(made)
+    return made
+
+
+@pytest.fixture(scope="session")
+def turn(album: Collection) -> Ask:
+    """Asks the portal of the album."""
+    return functools.partial(ask, application(album))
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from tests.portal.album import STAMPS, TOWN
 from tests.portal.conftest import Ask
 
 
@@ -38,3 +39,59 @@ def test_stats_count_pages_and_archived_bytes(get: Ask) -> None:
     assert stats["searchable_pages"] == 39
     assert stats["warc_files"] == 1
     assert stats["warc_bytes"] > 5_000
+
+
+def test_captures_are_listed_by_url_oldest_first(turn: Ask) -> None:
+    found = asked(turn, f"/api/captures?url={TOWN}")["captures"]
+    assert [capture["timestamp"] for capture in found] == STAMPS
+    assert found[0]["archive"] == f"/archive/{STAMPS[0]}/{TOWN}"
+    assert (found[0]["status"], found[0]["mime"]) == (200, "text/html")
+    assert found[2]["mime"] == "warc/revisit"
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("from=2025", 3),
+        ("to=2024", 1),
+        ("from=2025&to=2025", 2),
+        ("from=20251231090000&to=20251231090000", 1),
+        ("to=202402", 1),
+        ("to=20240228", 0),
+        ("status=404", 0),
+        ("mime=warc/revisit", 1),
+        ("digest=sha1:X", 0),
+        ("limit=3", 3),
+        ("offset=3", 1),
+    ],
+)
+def test_captures_are_chosen_by_time_and_kind(turn: Ask, query: str, count: int) -> None:
+    assert len(asked(turn, f"/api/captures?url={TOWN}&{query}")["captures"]) == count
+
+
+@pytest.mark.parametrize(
+    ("match", "url", "count"),
+    [
+        ("prefix", TOWN + "fra", 2),
+        ("host", TOWN, 24),
+        ("domain", "http://example.jp/", 24),
+        ("domain", TOWN, 24),
+    ],
+)
+def test_captures_of_many_pages_are_found(turn: Ask, match: str, url: str, count: int) -> None:
+    assert len(asked(turn, f"/api/captures?url={url}&matchType={match}")["captures"]) == count
+
+
+def test_a_long_answer_names_the_next_one(turn: Ask) -> None:
+    first = asked(turn, f"/api/captures?url={TOWN}&limit=3")
+    second = asked(turn, first["next"].removeprefix("http://127.0.0.1:8765"))
+    assert [capture["timestamp"] for capture in second["captures"]] == STAMPS[3:]
+    assert "next" not in second
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [("", 404), ("url=x", 404), (f"url={TOWN}&matchType=x", 400), (f"url={TOWN}&from=x", 404)],
+)
+def test_questions_without_sense_are_refused(turn: Ask, query: str, status: int) -> None:
+    assert turn(f"/api/captures?{query}").status == status

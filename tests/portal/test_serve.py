@@ -36,9 +36,9 @@ def test_the_portal_serves_at_the_address_it_prints(collection: Collection) -> N
 
 def test_a_capture_keeps_its_url_through_a_real_server(collection: Collection) -> None:
     with serving(collection) as (_, address):
-        url = f"{address}archive/20261116055500/http://a.jp/p?x=1&y=%E3%81%82"
+        url = f"{address}replay/20261116055500/http://a.jp/p?x=1&y=%E3%81%82"
         with urlopen(url) as answer:
-            assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+            assert answer.headers["content-security-policy"].startswith("sandbox allow-forms")
             assert b"With a query" in answer.read()
 
 

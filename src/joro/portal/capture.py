@@ -1,115 +1,176 @@
-"""What did this page look like then?
+"""What did this page look like then, and what became of it?
 
 In:    a time and a URL.
-Out:   the archived bytes, as the server sent them, in a sandbox.
-Never: lets an archived page run a script, send a form, or fetch anything at all.
-
-The address is `/archive/TIME/URL`, so links relative to the page lead to captures again. A capture is
-shown under its own time: asked for another one, we lead to the nearest.
+Out:   a page of ours around the capture: which one it is, its neighbours, its calendar; or why there is none.
+Never: lets the capture out of its frame, or claims that it shows more than it does.
 """
 
 from __future__ import annotations
 
 import re
-from email.utils import format_datetime
-from pathlib import Path
+from dataclasses import dataclass
+from functools import cached_property
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
-from joro.archive.cdx import lookup
-from joro.archive.read import response_at
-from joro.archive.times import time_of_stamp
-from joro.model import Capture
-from joro.model import Response as Archived
-from joro.parse.charset import charset_of
-from joro.parse.payload import is_html, mime_of, unwrap
-from joro.portal.look import Look, archive_path, moment
-from joro.url import join, try_canonical
+from joro.model import Capture, Truncated
+from joro.portal.address import archive_path, asked_time, asked_url, moment, site_of, source_of
+from joro.portal.calendar import Version, months_of, versions_of, years_of
+from joro.portal.find import Finder
+from joro.portal.look import Look
+from joro.portal.memento import link_field
+from joro.portal.opened import Missing, NotKept, Opened, Opener, Refused
+from joro.portal.replay import OTHER, kind_of
+from joro.portal.rewrite import leads_on
 
-#: A page of the archive is a stranger's: it may show text, its own styles, and images it carries inside.
-SANDBOX = (
-    "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-_STAMP = re.compile(r"\d{4}(?:\d\d){0,5}")
-_MIME = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+")
+#: Versions listed on one page; the calendar leads to those of a day.
+LISTED = 200
+SUGGESTED = 12
+_PERIOD = re.compile(r"(\d{4}(?:\d\d){0,2})?\*", re.ASCII)
+#: What asks for a page, and not for a part of one.
+_READERS = frozenset({"", "document", "iframe", "frame", "empty"})
+_CUT = {
+    Truncated.LENGTH: "it was longer than the robot takes",
+    Truncated.TIME: "it took longer than the robot waits",
+    Truncated.DISCONNECT: "the connection broke off",
+}
+
+
+@dataclass(frozen=True)
+class Banner:
+    """What stands above a capture."""
+
+    opened: Opened
+
+    @property
+    def capture(self) -> Capture:
+        return self.opened.capture
+
+    @property
+    def number(self) -> int:
+        return self.opened.place + 1
+
+    @property
+    def total(self) -> int:
+        return len(self.opened.versions)
+
+    @property
+    def before(self) -> Capture | None:
+        return self.opened.versions[self.number - 2] if self.number > 1 else None
+
+    @property
+    def after(self) -> Capture | None:
+        return self.opened.versions[self.number] if self.number < self.total else None
+
+    @property
+    def original(self) -> Capture | None:
+        """The capture whose bytes are shown, if it is another one."""
+        return self.opened.original if self.opened.is_revisit else None
+
+    @property
+    def cut(self) -> str:
+        """Why the capture is not whole, "" if it is."""
+        return _CUT[self.opened.response.truncated] if self.opened.response.truncated else ""
+
+    @property
+    def status(self) -> int:
+        return self.opened.response.status
+
+    @cached_property
+    def is_shown(self) -> bool:
+        return kind_of(self.opened) != OTHER
+
+    @cached_property
+    def onward(self) -> str | None:
+        """Where the page would have sent its reader."""
+        return leads_on(self.opened.tree, self.capture.url) if self.opened.is_page else None
 
 
 class Captures:
-    """Archived captures, one or all of a page."""
+    """Captures and their versions, for people."""
 
-    def __init__(self, archive: Path, look: Look) -> None:
-        self._archive = archive
+    def __init__(self, finder: Finder, opener: Opener, look: Look) -> None:
+        self._finder = finder
+        self._opener = opener
         self._look = look
 
-    def versions(self, request: Request) -> Response:
-        url = asked_url(request)
-        captures = lookup(self._archive, url)
-        if not captures:
-            return self._missing(url)
-        return self._look.page("versions.html", url=url, captures=captures[::-1])
-
     def show(self, request: Request) -> Response:
+        """`/archive/TIME/URL`, and the calendar for `/archive/2026*/URL`."""
+        if request.path_params["stamp"].endswith("*"):
+            return self._calendar(request)
+        opened = self._opener.asked(request)
+        capture = opened.capture
+        if not opened.is_asked:
+            return RedirectResponse(archive_path(capture.url, capture.time), 302)
+        if opened.location:
+            return self._look.page(
+                "redirect.html", capture=capture, location=opened.location, target=opened.target
+            )
+        page = self._look.page("capture.html", banner=Banner(opened))
+        page.headers["link"] = link_field(site_of(request), opened.versions, capture)
+        page.headers["content-security-policy"] = (
+            "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+            f"frame-ancestors 'none'; frame-src {source_of(request, '/replay/')}"
+        )
+        return page
+
+    def _calendar(self, request: Request) -> Response:
         url = asked_url(request)
-        time = asked_time(request.path_params["stamp"])
-        captures = lookup(self._archive, url)
-        if not captures:
-            return self._missing(url)
-        nearest = min(captures, key=lambda capture: abs(int(capture.time) - time))
-        address = archive_path(url, nearest.time)
-        if int(nearest.time) != int(time):
-            return RedirectResponse(address, 302)
-        return self._replay(nearest)
+        found = _PERIOD.fullmatch(request.path_params["stamp"])
+        if found is None:
+            raise HTTPException(404)
+        period = found[1] or ""
+        if period:
+            asked_time(period)
+        versions = versions_of(self._finder.versions(url))
+        if not versions:
+            raise Missing(url)
+        year = int(period[:4]) if period else moment(versions[-1].capture.time).year
+        chosen = [version for version in versions if version.stamp.startswith(period or f"{year:04}")]
+        return self._look.page(
+            "calendar.html",
+            url=url,
+            period=period,
+            year=year,
+            years=years_of(versions),
+            months=list(months_of(year, chosen if len(period) < 5 else versions)),
+            versions=versions,
+            listed=chosen[::-1][:LISTED],
+            chosen=chosen,
+            compared=_worth_comparing(chosen),
+        )
 
-    def _replay(self, capture: Capture) -> Response:
-        response = response_at(self._archive, capture)
-        location = response.headers.get("location", "")
-        if 300 <= response.status < 400 and location:
-            target = join(capture.url, location)
-            return self._look.page("redirect.html", capture=capture, location=location, target=target)
-        body = unwrap(response)
-        headers = {
-            "content-type": content_type(response, body.content, capture.url),
-            "content-security-policy": SANDBOX,
-            "memento-datetime": format_datetime(moment(capture.time), usegmt=True),
-            "link": f'<{capture.url}>; rel="original"',
-            "x-dns-prefetch-control": "off",
-        }
-        return Response(body.content, response.status if response.status >= 400 else 200, headers)
+    def problem(self, request: Request, error: Exception) -> Response:
+        """Why a capture cannot be shown, and what can be instead."""
+        if request.headers.get("sec-fetch-dest", "") not in _READERS:
+            return PlainTextResponse("not archived\n", 404)
+        is_framed = request.url.path.startswith("/replay/")
+        page = self._page_for(error, is_framed)
+        if is_framed:  # our own pages do not let themselves be framed
+            page.headers["content-security-policy"] = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
+        return page
 
-    def _missing(self, url: str) -> Response:
-        return self._look.page("missing.html", 404, url=url)
-
-
-def asked_url(request: Request) -> str:
-    """The URL behind the time, byte for byte: decoded by anyone in between it might be another one."""
-    path = request.scope.get("raw_path", request.url.path.encode()).decode("latin-1")
-    rest = path.split("/", 3)[3]
-    # Some clients take `//` for a slip and send `http:/host`.
-    text = re.sub(r"^(https?):/+", r"\1://", rest, flags=re.IGNORECASE)
-    query = request.scope["query_string"].decode("latin-1")
-    url = try_canonical(f"{text}?{query}" if query else text)
-    if url is None:
-        raise HTTPException(404)
-    return url
-
-
-def asked_time(stamp: str) -> float:
-    """Seconds since 1970 of 4 to 14 digits."""
-    if not _STAMP.fullmatch(stamp):
-        raise HTTPException(404)
-    try:
-        return time_of_stamp(stamp)
-    except ValueError:  # the 31st of February
-        raise HTTPException(404) from None
+    def _page_for(self, error: Exception, is_framed: bool) -> Response:
+        if isinstance(error, Refused):
+            return self._look.page("refused.html", 451, capture=error.capture, reason=error.reason)
+        if isinstance(error, NotKept):
+            return self._look.page("notkept.html", 404, capture=error.capture)
+        assert isinstance(error, Missing)
+        if is_framed:
+            return self._look.page("absent.html", 404, url=error.url)
+        spellings = {capture.url: capture for capture in self._finder.spellings(error.url)}
+        beside = self._finder.beside(error.url, SUGGESTED) if not spellings else []
+        return self._look.page(
+            "missing.html", 404, url=error.url, spellings=spellings.values(), beside=beside
+        )
 
 
-def content_type(response: Archived, content: bytes, url: str) -> str:
-    """What the server called it, with the character set that we found a page to be in."""
-    declared = response.headers.get("content-type", "")
-    mime = mime_of(response.headers)
-    if is_html(mime, content):
-        return f"{mime or 'text/html'}; charset={charset_of(content, declared, url)}"
-    return declared if _MIME.fullmatch(mime) and declared.isprintable() else "application/octet-stream"
+def _worth_comparing(chosen: list[Version]) -> tuple[str, str]:
+    """The stamps of two versions to compare first: the newest, and the last one before it that differs."""
+    if len(chosen) < 2:
+        return "", ""
+    newest = chosen[-1]
+    others = [version for version in chosen[:-1] if version.capture.digest != newest.capture.digest]
+    return (others or chosen[:-1])[-1].stamp, newest.stamp

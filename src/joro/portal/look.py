@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib import resources
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
+from joro.portal.address import archive_path, calendar_path, compare_path, moment, raw_path, replay_path
 from joro.url import readable, server_of
 
 #: Names of the languages most pages are in; others show their code.
@@ -57,6 +57,10 @@ class Look:
         )
         self._pages.filters |= {
             "archive_path": archive_path,
+            "calendar_path": calendar_path,
+            "compare_path": compare_path,
+            "replay_path": replay_path,
+            "raw_path": raw_path,
             "language": language,
             "moment": moment,
             "readable": readable,
@@ -91,15 +95,6 @@ class Paging:
         """At most nine neighbours, this page among them."""
         start = max(1, min(self.page - 4, self.last - 8))
         return range(start, min(self.last, start + 8) + 1)
-
-
-def moment(time: float) -> datetime:
-    return datetime.fromtimestamp(time, UTC)
-
-
-def archive_path(url: str, time: float) -> str:
-    """Where the portal shows a capture; a canonical URL needs no further escapes."""
-    return f"/archive/{moment(time):%Y%m%d%H%M%S}/{url}"
 
 
 def language(tag: str) -> str:

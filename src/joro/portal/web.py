@@ -6,9 +6,12 @@ Never: needs JavaScript or anything from outside; shows a word of the web unesca
 
     /                             the search box
     /search?q=…&page=2            results
-    /archive/20261116055500/URL   the capture nearest to that time
-    /archive/*/URL                every version of a page
-    /api/search?q=…, /api/stats   JSON
+    /archive/20261116055500/URL   the capture nearest to that time, and which one it is
+    /archive/*/URL                every version of a page: its calendar; /archive/2026*/URL of a year
+    /compare?url=…&from=…&to=…    what changed between two versions
+    /replay/…, /raw/…             the capture itself, for browsers and for programs
+    /timegate/URL, /timemap/…     Memento
+    /api/search, captures, stats  JSON
     /healthz                      "ok"
 """
 
@@ -29,7 +32,12 @@ from joro.index.query import DEPTH_LIMIT, search
 from joro.index.segment import Reader, place
 from joro.portal.api import Api, number
 from joro.portal.capture import Captures
+from joro.portal.compare import Compare
+from joro.portal.find import Finder
 from joro.portal.look import Look, Paging
+from joro.portal.memento import TimeTravel
+from joro.portal.opened import Missing, NotKept, Opener, Refused
+from joro.portal.replay import Replay
 from joro.store.collection import Collection
 
 log = logging.getLogger(__name__)
@@ -53,19 +61,34 @@ def application(collection: Collection) -> ASGIApp:
     """The portal of one collection."""
     reader = Reader(place(collection.index))
     look = Look(collection.path.resolve().name)
-    pages, captures, api = Pages(reader, look), Captures(collection.archive, look), Api(collection, reader)
+    finder = Finder(collection.archive)
+    opener = Opener(finder)
+    pages, captures = Pages(reader, look), Captures(finder, opener, look)
+    replay, compare, travel = Replay(opener), Compare(opener, look), TimeTravel(finder)
+    api = Api(collection, reader, finder)
     app = Starlette(
         routes=[
             Route("/", pages.home),
             Route("/search", pages.results),
-            Route("/archive/*/{url:path}", captures.versions),
             Route("/archive/{stamp}/{url:path}", captures.show),
+            Route("/replay/{stamp}/{url:path}", replay.rewritten),
+            Route("/raw/{stamp}/{url:path}", replay.raw),
+            Route("/compare", compare.show),
+            Route("/timegate/{url:path}", travel.gate),
+            Route("/timemap/link/{page:int}/{url:path}", travel.links),
+            Route("/timemap/json/{page:int}/{url:path}", travel.json),
+            Route("/timemap/link/{url:path}", travel.links),
+            Route("/timemap/json/{url:path}", travel.json),
             Route("/api/search", api.search),
+            Route("/api/captures", api.captures),
             Route("/api/stats", api.stats),
             Route("/healthz", healthz),
             *(Route(f"/{name}", resource) for name in RESOURCES),
         ],
-        exception_handlers={HTTPException: pages.problem, JoroError: pages.problem, Exception: pages.problem},
+        exception_handlers={
+            **{kind: captures.problem for kind in (Missing, Refused, NotKept)},
+            **{kind: pages.problem for kind in (HTTPException, JoroError, Exception)},
+        },
     )
     return Rules(app)  # outermost, so that they hold on error pages too
 

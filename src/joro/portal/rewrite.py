@@ -1,0 +1,221 @@
+"""Where do the links of a captured page lead, once it is replayed?
+
+In:    a captured page, its URL and its time.
+Out:   the page as UTF-8, everything it loads or leads to being a capture near in time.
+Never: leaves an address of the live web where a browser would use it; leaves a script.
+
+Every attribute is judged by its name. Addresses of what a page shows (images, styles, frames) lead to
+`/replay/`, addresses of where a reader goes (links, forms) to `/archive/` in the whole window, so that the
+banner tells of the new page. The browser refuses whatever slips through: see `replay.rules`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from joro.parse.html import Element, Tree
+from joro.parse.links import base_of, refresh_target
+from joro.parse.query import query_codec, with_query_in
+from joro.portal.styles import rewritten_css
+from joro.url import Joiner
+
+#: Pages inside `srcdoc` attributes are rewritten so deep; one further inside is left out.
+NESTING_LIMIT = 3
+
+#: Elements that can do nothing in a replay, or only harm. <base> has been heeded by then.
+_NEVER = frozenset({"script", "base", "portal", "fencedframe", "applet"})
+#: What <link> would open or load before it is needed; some browsers ask no policy about it.
+_HASTY = frozenset(
+    "preconnect dns-prefetch prefetch prerender preload modulepreload manifest expect import".split()
+)
+#: Attributes that ask for permissions, other windows, checks that a rewritten file fails, or reports home.
+_DROPPED = frozenset(
+    "target formtarget ping nonce integrity crossorigin manifest codebase classid archive profile csp allow"
+    " sandbox attributionsrc referrerpolicy privatetoken sharedstoragewritable browsingtopics xml:base"
+    " autofocus".split()
+)
+_SHOWN = frozenset({"src", "poster", "background", "lowsrc", "dynsrc", "data", "icon"})
+_FOLLOWED = frozenset({"action", "formaction", "cite", "longdesc"})
+_REFERENCES = frozenset({"href", "xlink:href"})
+_SETS = frozenset({"srcset", "imagesrcset"})
+#: CSS in attributes; all but the first are SVG's.
+_STYLED = frozenset(
+    "style fill stroke filter mask clip-path cursor marker marker-start marker-mid marker-end".split()
+)
+#: What stands in these is for browsers that no longer exist, and unread by the parser.
+_HIDDEN_TEXT = frozenset({"iframe", "noembed", "noframes"})
+#: In SVG, an animation may change where a link leads while the page is looked at.
+_ANIMATIONS = frozenset({"set", "animate", "animatemotion", "animatetransform"})
+
+_CANDIDATE = re.compile(r"[\s,]*+(\S++)([^,(]*+(?:\([^)]*+\)?[^,(]*+)*+)")
+#: What a browser strips before it looks at an address.
+_LEADING = re.compile(r"^[\x00-\x20]+|[\t\n\r]+")
+
+Way = Callable[[str], "str | None"]
+
+
+class Guide:
+    """Says where the addresses of one page lead in the archive."""
+
+    def __init__(self, page: str, base: str, charset: str, stamp: str) -> None:
+        self._join = Joiner(base)
+        self._codec = query_codec(charset)
+        self._stamp = stamp
+        self.page = f"/archive/{stamp}/{page}"
+        self.charset = charset if self._codec else ""  # "" where forms send UTF-8
+
+    def shown(self, ref: str) -> str | None:
+        """For what the page shows; images inside the page itself stay there. None: nowhere."""
+        plain = _LEADING.sub("", ref)
+        if plain[:5].lower() == "data:":
+            return plain
+        return self._led("replay", plain)
+
+    def followed(self, ref: str) -> str | None:
+        """For where a reader may go."""
+        return self._led("archive", _LEADING.sub("", ref))
+
+    def style(self, ref: str) -> str:
+        """For addresses in CSS, which must not be left out."""
+        return self.shown(ref) or "about:invalid"
+
+    def _led(self, place: str, ref: str) -> str | None:
+        if ref.startswith("#"):
+            return ref
+        address, hash_mark, fragment = ref.partition("#")
+        if self._codec and not address.isascii():
+            address = with_query_in(self._codec, address)
+        url = self._join(address) if address else self._join.base
+        if url is None:
+            return None
+        return f"/{place}/{self._stamp}/{url}{hash_mark}{fragment}"
+
+
+def rewritten_page(text: str, url: str, charset: str, stamp: str) -> str:
+    """The page, ready to be shown in a sandbox."""
+    tree = Tree(text, charset)
+    _rewrite(tree, Guide(url, base_of(tree, url), charset, stamp), NESTING_LIMIT)
+    return tree.document.serialize()
+
+
+def leads_on(tree: Tree, url: str) -> str | None:
+    """The URL to which the page sends its readers by itself, which a replay does not."""
+    for meta in tree.all("meta"):
+        if (meta.attr("http-equiv") or "").lower() == "refresh":
+            ref = refresh_target(meta.attr("content") or "")
+            target = Joiner(base_of(tree, url))(ref) if ref else None
+            if ref is not None:
+                return target if target != url else None
+    return None
+
+
+def _rewrite(tree: Tree, guide: Guide, nesting: int) -> None:
+    for element in list(tree.document.iter_elements()):
+        if _is_unwanted(element):
+            element.decompose()
+        else:
+            _rewrite_element(element, guide, nesting)
+
+
+def _is_unwanted(element: Element) -> bool:
+    tag = element.tag.lower()
+    if tag in _NEVER:
+        return True
+    if tag == "link":
+        return not _HASTY.isdisjoint((element.attr("rel") or "").lower().split())
+    if tag == "meta":
+        pragma = element.attr("http-equiv")
+        if pragma is not None:
+            return pragma.lower() != "refresh"
+        return element.attr("charset") is not None or (element.attr("name") or "").lower() == "referrer"
+    if tag in _ANIMATIONS:
+        changed = (element.attr("attributename") or element.attr("attributeName") or "").lower()
+        return changed in _REFERENCES or changed in _DROPPED
+    return False
+
+
+def _rewrite_element(element: Element, guide: Guide, nesting: int) -> None:
+    tag = element.tag.lower()
+    for name, value in list(element.attrs.items()):
+        text = value if isinstance(value, str) else " ".join(value or ())
+        changed = _attribute(tag, name.lower(), text, guide, nesting)
+        if changed is None:
+            del element.attrs[name]
+        elif changed != text:
+            element.attrs[name] = changed
+    if tag == "meta" and element.attr("http-equiv") is not None:
+        _rewrite_refresh(element, guide)
+    elif tag == "style":
+        style = "".join(element.strings)
+        changed = rewritten_css(style, guide.style)
+        if changed != style:
+            element.set_text(changed)
+    elif tag in _HIDDEN_TEXT:
+        element.clear()
+    elif tag in ("a", "area", "form"):
+        _open_in_window(element, tag, guide)
+
+
+def _attribute(tag: str, name: str, value: str, guide: Guide, nesting: int) -> str | None:
+    """The value an attribute has in the replay; None where it has no place there."""
+    if name.startswith("on") or name in _DROPPED:
+        return None
+    if name in _REFERENCES:
+        return guide.followed(value) if tag in ("a", "area") else guide.shown(value)
+    if name in _SHOWN:
+        return guide.shown(value)
+    if name in _FOLLOWED:
+        return guide.followed(value)
+    if name in _SETS:
+        return rewritten_srcset(value, guide.shown)
+    if name == "srcdoc":
+        return _nested(value, guide, nesting)
+    return rewritten_css(value, guide.style) if name in _STYLED else value
+
+
+def _nested(source: str, guide: Guide, nesting: int) -> str | None:
+    """A page inside an attribute."""
+    if nesting == 0:
+        return None
+    tree = Tree(source)
+    _rewrite(tree, guide, nesting - 1)
+    return tree.document.serialize()
+
+
+def _rewrite_refresh(meta: Element, guide: Guide) -> None:
+    """The sandbox does not let it happen; should a browser think otherwise, it stays in the archive."""
+    ref = refresh_target(meta.attr("content") or "")
+    target = guide.shown(ref) if ref else None
+    if target is None or not target.startswith("/"):
+        meta.decompose()
+    else:
+        meta.attrs["content"] = f"0; url={target}"
+
+
+def _open_in_window(element: Element, tag: str, guide: Guide) -> None:
+    """Links and forms change the window, banner and all; those within the page stay in it."""
+    if tag == "form":
+        if not element.attr("action"):
+            element.attrs["action"] = guide.page
+        if guide.charset:
+            element.attrs["accept-charset"] = guide.charset
+    if not (element.attr("href") or "").startswith("#"):
+        element.attrs["target"] = "_top"
+
+
+def rewritten_srcset(value: str, way: Way) -> str | None:
+    """A list of images for screens of several sizes; read as the HTML Standard reads it."""
+    found = []
+    position = 0
+    while candidate := _CANDIDATE.match(value, position):
+        ref, descriptor = candidate[1], candidate[2].strip()
+        position = candidate.end()
+        if ref.endswith(","):
+            ref, descriptor, position = ref.rstrip(","), "", candidate.end(1)
+        address = way(ref) if ref else None
+        if address:
+            if address.endswith(","):
+                address = address[:-1] + "%2C"
+            found.append(f"{address} {descriptor}".rstrip())
+    return ", ".join(found) or None
