@@ -69,7 +69,7 @@ def intervals_s(
     """
     weight = np.broadcast_to(np.asarray(importance, dtype=np.float64), (len(chances),))
     if rule.policy == "optimal":
-        wait = _optimal(rule, chances, weight, expected, quality)
+        wait = _crossing(_log_worth(rule, chances, expected, quality), _log_goal(rule, weight))
     elif rule.policy == "interval":
         wait = rule.knob / rate_per_s(chances)
     elif rule.policy == "gamma":
@@ -96,12 +96,7 @@ def visits_per_s(
         often = select.visits_per_s(share, rate_per_s(chances), 1 / rule.knob)
         return np.asarray(np.clip(often, 1 / rule.longest_s, 1 / rule.shortest_s))
     interval = intervals_s(rule, chances, importance, expected=expected, quality=quality)
-    often = 1 / interval
-    for each in np.unique(quality) if quality is not None else ():
-        if each != NONE:
-            here = quality == each
-            often[here] = _told_per_s(chances[here], interval[here], int(each))
-    return often
+    return _often(chances, interval, quality)
 
 
 def fitted(
@@ -117,9 +112,17 @@ def fitted(
     if rule.policy == "uniform":
         return replace(rule, knob=len(chances) / budget_per_s)
 
+    # Twenty prices are tried; what a visit brings is the same at all of them.
+    optimal = rule.policy == "optimal"
+    log_worth = _log_worth(rule, chances, expected, quality) if optimal else None
+    weight = np.asarray(importance, dtype=np.float64)
+
     def spent(knob: float) -> float:
         turned = replace(rule, knob=knob)
-        return float(visits_per_s(turned, chances, importance, expected=expected, quality=quality).sum())
+        if log_worth is None:
+            return float(visits_per_s(turned, chances, weight, expected=expected, quality=quality).sum())
+        wait = np.clip(_crossing(log_worth, _log_goal(turned, weight)), rule.shortest_s, rule.longest_s)
+        return float(_often(chances, wait, quality).sum())
 
     return replace(rule, knob=max(find_price(spent, budget_per_s, near=rule.knob), 1e-18))
 
@@ -130,38 +133,47 @@ def expected_freshness(chances: Grid, interval_s: ArrayLike) -> Array:
     return np.asarray((chances * freshness(RATES_PER_S, visits)).sum(axis=1))
 
 
-def _optimal(
-    rule: Revisiting,
-    chances: Grid,
-    weight: Array,
-    expected: Grid | None,
-    quality: NDArray[np.integer] | None,
-) -> Array:
-    with np.errstate(divide="ignore"):
-        goal = np.log(rule.knob) - np.log(weight)
+def _log_worth(
+    rule: Revisiting, chances: Grid, expected: Grid | None, quality: NDArray[np.integer] | None
+) -> Grid:
+    """Logarithm of what a visit to each page brings after each wait: pages × waits."""
     kinds = np.zeros(len(chances), np.intp) if quality is None else quality
-    wait = np.empty(len(chances))
+    brought = np.empty((len(chances), len(WAITS_S)), np.float32)
     for each in np.unique(kinds):
         here, worths = kinds == each, _worths(rule.theta, int(each))
-        brought = chances[here] @ worths
+        brought[here] = chances[here] @ worths
         if expected is not None:
             kept = np.exp(-rule.drift_per_s * WAITS_S).astype(np.float32)
             usual = np.broadcast_to(expected, chances.shape)[here]
-            brought = kept * brought + (1 - kept) * (usual @ worths)
-        wait[here] = _crossing(brought, goal[here])
-    return wait
+            brought[here] = kept * brought[here] + (1 - kept) * (usual @ worths)
+    return np.log(np.maximum(brought, 1e-30))
 
 
-def _crossing(brought: Grid, log_goal: Array) -> Array:
+def _log_goal(rule: Revisiting, weight: Array) -> Array:
+    """What a visit must bring to be worth its price."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(rule.knob) - np.log(weight)).reshape(-1, 1)
+
+
+def _crossing(log_worth: Grid, log_goal: Array) -> Array:
     """Where what a visit brings, which grows with the wait, reaches the goal; infinite where it does not."""
-    reached = np.log(np.maximum(brought, 1e-30))
-    right = (reached < log_goal.reshape(-1, 1)).sum(axis=1)
+    right = (log_worth < log_goal).sum(axis=1)
     inside = np.clip(right, 1, len(WAITS_S) - 1)
-    row = np.arange(len(brought))
-    below, above = reached[row, inside - 1], reached[row, inside]
-    share = np.clip((log_goal - below) / np.maximum(above - below, 1e-9), 0, 1)
+    row = np.arange(len(log_worth))
+    below, above = log_worth[row, inside - 1], log_worth[row, inside]
+    share = np.clip((log_goal.ravel() - below) / np.maximum(above - below, 1e-9), 0, 1)
     wait = np.exp(_LOG_WAITS[inside - 1] + share * (_LOG_WAITS[1] - _LOG_WAITS[0]))
     return np.where(right == len(WAITS_S), np.inf, wait)
+
+
+def _often(chances: Grid, interval_s: Array, quality: NDArray[np.integer] | None) -> Array:
+    """Visits per second at these intervals, and with signals more."""
+    often = 1 / interval_s
+    for each in np.unique(quality) if quality is not None else ():
+        if each != NONE:
+            here = quality == each
+            often[here] = _told_per_s(chances[here], interval_s[here], int(each))
+    return np.asarray(often)
 
 
 def _told_per_s(chances: Grid, interval_s: Array, quality: int) -> Array:
