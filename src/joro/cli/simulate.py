@@ -155,13 +155,13 @@ def _repeat_paper(
     from joro.simulator.paper import Settings, experiment, perform, statements
 
     one = experiment(Settings(days, orders, sockets, seed, servers))
-    with _progress("simulating") as (start, advance):
+    with progress_bar("simulating") as (start, advance):
         perform(one, start, advance)
     for each in statements(one):
         verdict = "agrees" if each.agrees else "differs"
         click.echo(f"{each.what:<50} {each.published:>22} {each.ours:>24} {each.tolerance:>8}  {verdict}")
     files = page.write(one, out)
-    click.echo(f"written: {out}/{files[0]} and {len(files) - 1} files beside it{_how_to_draw()}")
+    click.echo(f"written: {out}/{files[0]} and {len(files) - 1} files beside it{how_to_draw()}")
 
 
 def _try_out(
@@ -273,7 +273,7 @@ def _multiples(need: float) -> tuple[int, ...]:
 def _read(source: Path) -> Book:
     from joro.simulator.log import read, size_of
 
-    with _progress("reading") as (start, advance):
+    with progress_bar("reading") as (start, advance):
         start(size_of(source))
         return read(source, advance)
 
@@ -314,7 +314,7 @@ def _stretch(revision: Revision, everyone: Population) -> Any:
 def _run(population: Population, trials: Sequence[Trial]) -> list[Outcome]:
     from joro.simulator.trial import run
 
-    with _progress("simulating") as (start, advance):
+    with progress_bar("simulating") as (start, advance):
         start(sum(trial.days for trial in trials))
         return [run(population, trial, advance) for trial in trials]
 
@@ -343,17 +343,18 @@ def _draw(population: Population, outcomes: Sequence[Outcome], out: Path | None)
         figures.of_throughput("figure-8", ("Figure 8: throughput", how), outcomes, population.need),
     ]
     files = [name for figure in every for name in figures.write(figure, out)]
-    click.echo(f"written: {len(files)} files in {out}{_how_to_draw()}")
+    click.echo(f"written: {len(files)} files in {out}{how_to_draw()}")
 
 
-def _how_to_draw() -> str:
+def how_to_draw() -> str:
+    """What to install for pictures; nothing, where it is installed."""
     from joro.simulator.figures import can_draw
 
     return "" if can_draw() else "; for pictures, too: pip install 'joro[simulate]'"
 
 
 @contextmanager
-def _progress(word: str) -> Iterator[tuple[Callable[[float], object], Callable[[float], object]]]:
+def progress_bar(word: str) -> Iterator[tuple[Callable[[float], object], Callable[[float], object]]]:
     """A bar; two functions: how much there is to do, and how much more of it is done."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn

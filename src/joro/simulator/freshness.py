@@ -7,8 +7,8 @@ Never: gives anybody more visits than the budget; measures before the chooser ha
 Paper: S0-03, S4-04, and the rules of other crawlers, side by side.
 
 Time passes in rounds of an hour. In each the pages that are due are visited, as many as the budget has; the
-rest wait longer. Freshness is exact, not sampled: of every page the moment of its first change since the
-visit is known.
+rest wait longer. Visits that nobody wanted can be made up for within a day. Freshness is exact, not sampled:
+of every page the moment of its first change since the visit is known.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def crawl(
     chooser: Chooser,
     budget_per_s: float,
     course: Course,
-    progress: Callable[[float], None] | None = None,
+    progress: Callable[[float], object] | None = None,
 ) -> Outcome:
-    """Visit pages for `course.days`."""
+    """Visit pages for `course.days`; `progress` is told every day which share of them that was."""
     state = _State(world, chooser, course)
     rounds, plans = int(course.end_s / course.round_s), _plan_days(course.days)
-    purse = 0.0
+    most, gone = budget_per_s * DAY_S + 1, 0.0
     for number in range(1, rounds + 1):
         now = number * course.round_s
         state.bear(now)
@@ -75,12 +75,13 @@ def crawl(
             state.plan(now)
         if world.has_signals:
             state.hear(now)
-        purse = min(purse + budget_per_s * course.round_s, budget_per_s * DAY_S + 1)
-        purse -= state.visit(now, int(purse))
+        # From the whole, not by adding up: after 24 rounds of 1/24 visit there must be one, not .9999.
+        purse = budget_per_s * now - gone
+        gone += max(purse - most, 0.0) + state.visit(now, int(min(purse, most) + 1e-9))
         if now % DAY_S < course.round_s:
             state.note_day(now)
             if progress is not None:
-                progress(now / course.end_s)
+                progress(DAY_S / course.end_s)
     return state.outcome(budget_per_s)
 
 

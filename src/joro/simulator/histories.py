@@ -13,6 +13,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import lzma
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,12 +35,16 @@ def recorded(file: Path, half: str | None = None, days: float = DAYS) -> Recorde
         born[page] = min(born.get(page, moment), moment)
         if kind == "change":
             changed.setdefault(page, []).append(moment)
-    if not changed:
-        raise UsageError(f"{file} records no change", remedy="it takes rows of page, Unix time, `change`")
-    start = max(max(moments) for moments in changed.values()) - days * DAY_S
+    latest = max((max(moments) for moments in changed.values()), default=0.0)
+    start = latest - days * DAY_S
     pages = [page for page in sorted(born) if half is None or half_of(page) == half]
     moments = [_after(changed.get(page, []), max(born[page], start)) - start for page in pages]
     count = np.array([len(each) for each in moments])
+    if not count.sum():
+        raise UsageError(
+            f"{file} records no change{f' in the half for {half}' if half else ''}",
+            remedy="it takes rows of page, Unix time and `change`, with tabs",
+        )
     return RecordedWorld(
         importance=np.ones(len(pages)),
         server=np.arange(len(pages)),
@@ -63,7 +68,7 @@ def _after(moments: list[float], start: float) -> np.ndarray[tuple[int], np.dtyp
 def _rows(file: Path) -> Iterator[tuple[str, float, str]]:
     try:
         text = _read(file)
-    except (OSError, lzma.LZMAError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error, UnicodeDecodeError) as error:
         raise UsageError(
             f"{file} cannot be read ({error})", remedy="name a table of recorded changes"
         ) from None
@@ -73,7 +78,7 @@ def _rows(file: Path) -> Iterator[tuple[str, float, str]]:
             continue
         try:
             page, moment, kind = words
-            yield page, float(moment), kind
+            yield page, int(moment), kind
         except ValueError:
             raise UsageError(
                 f"{file} line {number} is no change: {line[:60]!r}",

@@ -48,6 +48,7 @@ class Learner:
         self.rule, self.prior = settings.rule, prior.BROAD
         self.histories = change.blank(len(importance))
         self.said = np.zeros((servers, 2))
+        self._own = np.zeros((len(importance), 2))  # each page's part of it
         self._scores = np.zeros((servers, len(signals.QUALITIES)))
         self._speaks = np.zeros(servers, bool)  # servers that ever gave a signal
         self.quality = np.zeros(servers, np.intp)
@@ -58,8 +59,7 @@ class Learner:
 
     def visited(self, pages: Indices, elapsed_s: Array, changed: Flags, signals: Array) -> Array:
         server, before = self._server[pages], self.histories[pages]
-        spoken = prior.said(before)
-        expected = self.prior.expected(self._others(server, spoken))
+        expected = self._expected(pages)
         log_expected = np.log(expected)
         self._speaks[server[signals > 0]] = True
         if self._speaks[server].any():
@@ -67,7 +67,9 @@ class Learner:
         likelihood = self._likelihood(server, elapsed_s, changed, signals)
         after = change.observe(before, likelihood, log_expected, elapsed_s, changed, self.rule.drift_per_s)
         self.histories[pages] = after
-        np.add.at(self.said, server, prior.said(after) - spoken)
+        spoken = prior.said(after)
+        np.add.at(self.said, server, spoken - self._own[pages])
+        self._own[pages] = spoken
         return self._wished_s(pages, change.posterior(after, log_expected), expected)
 
     def signalled(self, pages: Indices) -> Array:
@@ -82,8 +84,7 @@ class Learner:
         is_known = np.zeros(len(self._importance), bool)
         is_known[known] = True
         sample = self._order[is_known[self._order]][:SAMPLE]
-        histories, server = self.histories[sample], self._server[sample]
-        self.prior = self.prior.learned(histories, self._others(server, prior.said(histories)))
+        self.prior = self.prior.learned(self.histories[sample], self._others(sample))
         budget = self._budget_per_s * len(sample) / len(known)
         chances, expected = self._believed(sample)
         self.rule = revisit.fitted(
@@ -92,7 +93,7 @@ class Learner:
             self._importance[sample],
             budget,
             expected=expected,
-            quality=self._told(server),
+            quality=self._told(self._server[sample]),
         )
         batches = [known[start : start + BATCH] for start in range(0, len(known), BATCH)]
         return np.concatenate([self._intervals_s(each) for each in batches])
@@ -103,9 +104,11 @@ class Learner:
 
     def _believed(self, pages: Indices) -> tuple[change.Grid, change.Grid]:
         """The same, and what would be believed without the pages' own histories."""
-        histories = self.histories[pages]
-        expected = self.prior.expected(self._others(self._server[pages], prior.said(histories)))
-        return change.posterior(histories, np.log(expected)), expected
+        expected = self._expected(pages)
+        return change.posterior(self.histories[pages], np.log(expected)), expected
+
+    def _expected(self, pages: Indices) -> change.Grid:
+        return self.prior.expected(self._others(pages))
 
     def _intervals_s(self, pages: Indices) -> Array:
         return self._wished_s(pages, *self._believed(pages))
@@ -120,11 +123,13 @@ class Learner:
     def _told(self, server: Indices) -> Indices | None:
         return self.quality[server] if self.quality.any() else None
 
-    def _others(self, server: Indices, own: prior.Said) -> prior.Said:
+    def _others(self, pages: Indices) -> prior.Said:
         """What the other pages of each page's server say."""
         if not self._settings.by_server:
-            return np.zeros((len(server), 2))
-        return np.maximum(self.said[server, :1] - own[:, :1], 0) * [1, 0] + (self.said[server] - own) * [0, 1]
+            return np.zeros((len(pages), 2))
+        others = self.said[self._server[pages]] - self._own[pages]
+        others[:, 0] = np.maximum(others[:, 0], 0)
+        return np.asarray(others)
 
     def _likelihood(self, server: Indices, elapsed_s: Array, changed: Flags, count: Array) -> change.Grid:
         likelihood = change.seen(elapsed_s, changed)

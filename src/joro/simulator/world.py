@@ -10,6 +10,7 @@ Paper: S0 3.1 for the servers; the pages of a server differ as much as servers d
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +54,7 @@ class World:
     def __len__(self) -> int:
         return len(self.importance)
 
-    @property
+    @cached_property
     def has_signals(self) -> bool:
         return bool(np.any(self.signalled > 0) or np.any(self.false_per_s > 0))
 
@@ -97,19 +98,24 @@ class RecordedWorld(World):
         return np.where(there, self.moments_s[np.where(there, place, 0)], np.inf)
 
 
-def made_up(pages: int, seed: int, *, signals: bool = False, within: float = SPREAD_WITHIN) -> World:
-    """Pages that change at random, on servers as S0 had them, with log-normal importance."""
+def made_up(pages: int, seed: int, *, good: float = 0.0, broken: float = 0.0) -> World:
+    """Pages that change at random, on servers as S0 had them, with log-normal importance.
+
+    `good` and `broken` are the shares of servers whose signals tell well, and tell nothing.
+    """
     chance = np.random.default_rng(seed)
     servers = max(50, pages // PAGES_PER_SERVER)
     busy = 1 / chance.permutation(fitted(1, servers).interval_s)
     usual = np.exp(chance.normal(0, SPREAD_SERVERS, servers))
     counts = _counts(busy / usual, pages, chance)
     server = np.repeat(np.arange(servers), counts)
-    rate = usual[server] * np.exp(chance.normal(0, within, len(server)))
+    rate = usual[server] * np.exp(chance.normal(0, SPREAD_WITHIN, len(server)))
     rate *= MEAN_PER_DAY / DAY_S / rate.mean()
     importance = np.exp(chance.normal(0, 1, len(server)))
-    signalled, false = _signals(server, rate, servers, chance) if signals else (np.zeros(0), np.zeros(0))
-    return World(importance, server, np.zeros(len(server)), rate, signalled, false)
+    kind = _spread(np.bincount(server, minlength=servers), chance)[server]
+    tells, noisy = kind < good, kind >= 1 - broken
+    false = np.where(tells, GOOD_FALSE * rate, np.where(noisy, BROKEN_PER_DAY / DAY_S, 0.0))
+    return World(importance, server, np.zeros(len(server)), rate, np.where(tells, GOOD_RECALL, 0.0), false)
 
 
 def _counts(size: Array, pages: int, chance: np.random.Generator) -> Indices:
@@ -122,12 +128,8 @@ def _counts(size: Array, pages: int, chance: np.random.Generator) -> Indices:
     return counts
 
 
-def _signals(server: Indices, rate: Array, servers: int, chance: np.random.Generator) -> tuple[Array, Array]:
-    """Some servers tell of changes, some of nothing that happened; as many of the large as of the small."""
-    by_size = np.argsort(np.bincount(server, minlength=servers), kind="stable")
-    kind = np.empty(servers)
-    kind[by_size] = (chance.random() + 0.6180339887 * np.arange(servers)) % 1
-    kind = kind[server]
-    good, broken = kind < GOOD_SERVERS, kind > 1 - BROKEN_SERVERS
-    false = np.where(good, GOOD_FALSE * rate, np.where(broken, BROKEN_PER_DAY / DAY_S, 0.0))
-    return np.where(good, GOOD_RECALL, 0.0), false
+def _spread(size: Indices, chance: np.random.Generator) -> Array:
+    """A number in [0, 1) for each server, spread evenly over the large as over the small."""
+    number = np.empty(len(size))
+    number[np.argsort(size, kind="stable")] = (chance.random() + 0.6180339887 * np.arange(len(size))) % 1
+    return number
