@@ -99,3 +99,50 @@ def test_a_page_leaves_its_servers_account_exactly_as_it_came() -> None:
     assert (own.sum(axis=0) - prior.said(histories[:1])[0]).tolist() == pytest.approx(
         own[1:].sum(axis=0).tolist()
     )
+
+
+def estimates(change_per_day: Array, later: Array, visits: tuple[int, int], drift_per_s: float) -> Array:
+    """Of pages never seen before: rates estimated by visits 1.6 estimated intervals apart, give or
+    take a third, with the prior learned on the way. After the first number of visits their rates are the
+    later ones.
+    """
+    chance, pages = np.random.default_rng(1), len(change_per_day)
+    histories, found, estimate = change.blank(pages), BROAD, np.full(pages, 0.05)
+    for number in range(sum(visits)):
+        days = np.clip(1.6 / estimate * np.exp(chance.uniform(-0.3, 0.3, pages)), 1 / 24, 400)
+        true = change_per_day if number < visits[0] else later
+        changed = chance.random(pages) < -np.expm1(-true * days)
+        expected, elapsed = np.log(found.expected(NOBODY)), days * DAY_S
+        seen = change.seen(elapsed, changed)
+        histories = change.observe(histories, seen, expected, elapsed, changed, drift_per_s)
+        found = found.learned(histories, nobody(histories))
+        chances = change.posterior(histories, np.log(found.expected(NOBODY)))
+        estimate = change.rate_per_s(chances) * DAY_S
+    return np.asarray(estimate)
+
+
+def test_ten_thousand_pages_are_known_to_a_fifth_after_twenty_visits() -> None:
+    """No estimator could do much better: twenty visits hold information for a median error of 18.7 %."""
+    true = rates(10_000, median=0.05, spread=1.0)
+    ratio = estimates(true, true, (20, 0), drift_per_s=0.0) / true
+    assert np.median(np.abs(ratio - 1)) < 0.20
+    assert ratio.mean() == pytest.approx(1.0, abs=0.05)
+    assert np.exp(np.log(ratio).mean()) == pytest.approx(1.0, abs=0.02)
+
+
+def test_forgetting_costs_little_where_pages_keep_their_rates() -> None:
+    true = rates(4_000, median=1.0, spread=1.0)
+    ratio = estimates(true, true, (20, 0), change.DRIFT_PER_S) / true
+    assert np.median(np.abs(ratio - 1)) < 0.21
+    assert np.exp(np.log(ratio).mean()) == pytest.approx(1.0, abs=0.05)
+
+
+@pytest.mark.parametrize("times", [5.0, 0.2])
+def test_pages_that_change_their_ways_are_learned_anew_because_we_forget(times: float) -> None:
+    true = rates(1_000, median=0.33, spread=1.0)
+    errors = [
+        np.median(np.abs(estimates(true, times * true, (30, 30), drift) / (times * true) - 1))
+        for drift in (change.DRIFT_PER_S, 0.0)
+    ]
+    assert errors[0] < 0.30
+    assert errors[1] > 0.55
