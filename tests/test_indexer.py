@@ -10,6 +10,7 @@ from joro.index.query import search
 from joro.index.segment import Reader, place
 from joro.indexer import BATCH, Counts, Decision, follow, index_new
 from joro.store.collection import Collection
+from joro.store.orders import TAKEDOWN, Order, OrderBook
 from tests.index.archived import START, answer, archive, collection_in, page
 
 
@@ -211,3 +212,26 @@ def test_killed_at_any_step_of_a_commit_nothing_is_lost_or_doubled(collection: C
     assert search(reader, "word").total == len(reader) == many
     assert found(collection, "w0") == {"http://a.jp/0"}
     assert found(collection, f"w{many - 1}") == {f"http://a.jp/{many - 1}"}
+
+
+def test_what_an_owner_wants_not_to_be_found_is_not_indexed(collection: Collection) -> None:
+    archive(
+        collection,
+        answer("http://a.example/robots.txt", "Content-Signal: search=no", content_type="text/plain"),
+        page("http://a.example/", "Title", "a word"),
+        answer("http://b.example/", "<p>a word", fields="Content-Signal: search=no\r\n"),
+        page("http://c.example/", "Title", "a word", head="<meta name=robots content=nosnippet>"),
+    )
+    counts = index_new(collection)
+    assert counts.decisions[Decision.NOINDEX] == 2
+    (hit,) = search(Reader(place(collection.index)), "word").hits
+    assert (hit.url, hit.snippet.text) == ("http://c.example/", "")
+
+
+def test_what_is_taken_down_is_not_indexed(collection: Collection) -> None:
+    OrderBook(collection.orders, lambda: START).give(Order(0, TAKEDOWN, "host", "a.example", START))
+    archive(
+        collection, page("http://a.example/", "Title", "a word"), page("http://b.example/", "Title", "a word")
+    )
+    assert index_new(collection).decisions[Decision.TAKEN_DOWN] == 1
+    assert [hit.url for hit in search(Reader(place(collection.index)), "word").hits] == ["http://b.example/"]

@@ -2,10 +2,11 @@
 
 In:    a collection: what its archive holds beyond the position reached last time.
 Out:   its index, and beside it the new position.
-Never: asks the web; leaves a page half changed; loses or doubles one when killed.
+Never: asks the web; leaves a page half changed; loses or doubles one when killed; makes searchable what its
+       owner, or an order, wants not to be found.
 
     archive ── replay ──▶ capture ──▶ entry ── put ──▶ index ── commit ──▶ position
-                              └────▶ gone, noindex, no text ── remove ──▲
+                              └────▶ gone, noindex, no text, taken down ── remove ──▲
 
 The position is written after the commit. Killed in between, we read the same captures again and put the
 same entries in the place of themselves.
@@ -25,15 +26,20 @@ from pathlib import Path
 
 import msgspec
 
-from joro.archive.index import CaptureIndex
+from joro.archive.index import CaptureIndex, Limits
 from joro.archive.names import Position, number_of, streams, warcs
-from joro.archive.read import Record, capture_in, replay, response_at, response_of
+from joro.archive.read import Record, capture_in, read_at, replay, response_at, response_of
+from joro.clock import RealClock
+from joro.index.erase import erase
 from joro.index.segment import Entry, Writer, discard, place
 from joro.index.terms import legible
-from joro.model import Document, Response
+from joro.model import Capture, Document, Response
 from joro.parse.page import document
 from joro.parse.payload import is_html, mime_of, unwrap
+from joro.parse.rights import ROBOTS_FILE, TDM_FILE, Purpose, TermsBook, may, page_rights
 from joro.store.collection import Collection
+from joro.store.orders import COLLECTED, OrderBook
+from joro.url import path_of
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +49,8 @@ BATCH = 5_000
 REST_S = 1.0
 #: A longer title is no title; it would crowd out everything else in a result.
 TITLE_LIMIT_CHARS = 300
+#: Where nobody knows what servers say.
+NO_BOOK = TermsBook(lambda url: b"")
 
 
 class Decision(enum.Enum):
@@ -55,7 +63,8 @@ class Decision(enum.Enum):
     NO_PAGE = "redirect or error"  # it may be a page again: what is searchable stays so
     GONE = "gone"
     NOT_HTML = "not HTML"
-    NOINDEX = "noindex"
+    NOINDEX = "noindex"  # or Content-Signal: search=no
+    TAKEN_DOWN = "taken down"
     EMPTY = "without text"
     UNREADABLE = "unreadable"
 
@@ -97,11 +106,18 @@ def follow(collection: Collection, stop: threading.Event, progress: Progress | N
         return indexer.counts
 
 
+def forget(collection: Collection) -> int:
+    """Erase from the index what `joro takedown collect` erased from the archive; how many pages that were."""
+    with collection.lock("indexer"):
+        return _Forgetting(collection, place(collection.index)).forget_if_due()
+
+
 @contextmanager
 def _indexing(collection: Collection, progress: Progress | None, rebuild: bool = False) -> Iterator[_Indexer]:
     with collection.lock("indexer"):
         directory = place(collection.index)
         discard(collection.index, keep=None if rebuild else directory)
+        _Forgetting(collection, directory).forget_if_due()
         indexer = _Indexer(collection, directory, progress or (lambda counts: None))
         yield indexer
         indexer.close()
@@ -113,6 +129,10 @@ class _Indexer:
         self._captures = CaptureIndex(collection.archive)
         self._robot = collection.config.identity.name
         self._progress = progress
+        self._orders = OrderBook(collection.orders, RealClock().now)
+        self._terms = TermsBook(lambda url: _archived(self._captures, url), self._robot)
+        self._forgetting = _Forgetting(collection, directory)
+        self._directory = directory
         self._positions = _Positions(directory / "positions.json")
         self._writer = Writer(directory)
         self.counts = Counts(searchable=len(self._writer))
@@ -120,6 +140,10 @@ class _Indexer:
     def catch_up(self, stop: threading.Event | None = None) -> None:
         """Read the archive to its present end, or until told to stop."""
         uncommitted = 0
+        if self._forgetting.is_due():
+            self._writer.close()
+            self._forgetting.forget_if_due()
+            self._writer = Writer(self._directory)
         self.counts.waiting_bytes = self.counts.read_bytes + self._behind_bytes()
         for stream, record, position in self._new():
             self.counts.decisions[self._take(record)] += 1
@@ -157,11 +181,16 @@ class _Indexer:
 
     def _take(self, record: Record) -> Decision:
         searchable = self._writer.time_of(record.url)
+        if self._is_taken_down(record):
+            return Decision.TAKEN_DOWN  # and what is searchable of the page is hidden, or not meant
         if searchable is not None and searchable > record.time:
             return Decision.OLDER
         if record.type == "revisit" and searchable is not None:
             return Decision.UNCHANGED
-        found = entry_in(record, self._answered(record), self._robot)
+        response = self._answered(record)
+        if path_of(record.url) in (ROBOTS_FILE, TDM_FILE) and response.status < 500:
+            self._terms.learn(record.url, _content(response))
+        found = entry_in(record, response, self._robot, self._terms)
         if isinstance(found, Entry):
             self._writer.put(found)
             return Decision.INDEXED
@@ -175,39 +204,118 @@ class _Indexer:
             return response_at(self._archive, capture_in(record), self._captures)
         return response_of(record)
 
+    def _is_taken_down(self, record: Record) -> bool:
+        orders = self._orders.latest()
+        return bool(orders) and orders.erases(record.url, record.time, _digest(record)) is not None
 
-def entry_in(record: Record, response: Response, robot: str) -> Entry | Decision:
+
+class _Forgetting:
+    """Erases taken-down pages from the index, once for each collection of them."""
+
+    def __init__(self, collection: Collection, directory: Path) -> None:
+        self._orders = OrderBook(collection.orders, RealClock().now)
+        self._asked = collection.orders / COLLECTED
+        self._done = directory / COLLECTED
+        self._directory = directory
+        self._captures = CaptureIndex(collection.archive, withheld=self._orders.is_withheld)
+        self._robot = collection.config.identity.name
+        self._terms = TermsBook(lambda url: _archived(self._captures, url), self._robot)
+
+    def is_due(self) -> bool:
+        return _text(self._asked) != _text(self._done)
+
+    def forget_if_due(self) -> int:
+        asked = _text(self._asked)
+        if asked == _text(self._done):
+            return 0
+        number = 0
+        if (self._directory / "meta.json").exists():
+            number = erase(self._directory, self._is_erased, self._successor, self._whole)
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self._done.write_text(asked)
+        return number
+
+    def _is_erased(self, entry: Entry) -> bool:
+        return self._orders.latest().erases(entry.url, entry.time, entry.digest) is not None
+
+    def _successor(self, entry: Entry) -> Entry | None:
+        """The page in the newest version that is left of it."""
+        for capture in reversed(list(self._captures.versions(entry.url))):
+            found = self._entry_at(capture)
+            if found not in _INCONCLUSIVE:
+                return found if isinstance(found, Entry) else None
+        return None
+
+    def _whole(self, entry: Entry) -> Entry:
+        """The page with all of its text, if that can still be had."""
+        at = Limits(since=entry.time - 1e-6, until=entry.time + 1e-6)
+        for capture in self._captures.versions(entry.url, at):
+            found = self._entry_at(capture)
+            if isinstance(found, Entry):
+                return found
+        return entry
+
+    def _entry_at(self, capture: Capture) -> Entry | Decision:
+        record = read_at(self._captures.directory / capture.warc, capture.offset, capture.length)
+        response = response_at(self._captures.directory, capture, self._captures)
+        return entry_in(record, response, self._robot, self._terms)
+
+
+def _archived(index: CaptureIndex, url: str) -> bytes:
+    """What the newest capture of a URL holds."""
+    versions = list(index.versions(url))
+    return _content(response_at(index.directory, versions[-1], index)) if versions else b""
+
+
+def _content(response: Response) -> bytes:
+    return unwrap(response).content if 200 <= response.status < 300 else b""
+
+
+def _digest(record: Record) -> str:
+    """Of the payload; where readers disagree about it the record does not have it."""
+    return record.fields.get("warc-payload-digest") or capture_in(record).digest
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except FileNotFoundError:
+        return ""
+
+
+def entry_in(record: Record, response: Response, robot: str, terms: TermsBook = NO_BOOK) -> Entry | Decision:
     """What a capture makes searchable, or why it does not."""
     if response.status in (404, 410):
         return Decision.GONE
     if not 200 <= response.status < 300:
         return Decision.NO_PAGE
     try:
-        page = _page(record.url, response, robot)
+        page, content = _page(record.url, response, robot)
     except Exception as error:  # one page that breaks the parser must not stop all pages behind it
         log.warning("left out %s: %r", record.url, error)
         return Decision.UNREADABLE
     if page is None:
         return Decision.NOT_HTML
-    if "noindex" in page.directives:
+    rights = page_rights(record.url, response.headers, page.directives, content, terms.of(record.url))
+    if not may(rights, Purpose.SEARCH):
         return Decision.NOINDEX
     title, text = " ".join(legible(page.title).split())[:TITLE_LIMIT_CHARS], legible(page.text).strip()
     if not title and not text:
         return Decision.EMPTY
-    digest = record.fields.get("warc-payload-digest", "")
-    return Entry(record.url, title, text, record.time, page.language, page.charset, digest)
+    digest = _digest(record)
+    return Entry(record.url, title, text, record.time, page.language, page.charset, digest, str(rights))
 
 
-def _page(url: str, response: Response, robot: str) -> Document | None:
-    """The readable form, if it is HTML. Where an encoding could not be taken off, its bytes must say so."""
+def _page(url: str, response: Response, robot: str) -> tuple[Document | None, bytes]:
+    """The readable form of HTML, and its source; where it could not be unpacked, its bytes must say so."""
     mime = mime_of(response.headers)
     if not is_html(mime, b"<p>"):
-        return None  # do not unpack what cannot be a page
+        return None, b""  # do not unpack what cannot be a page
     body = unwrap(response)
     if not is_html("" if body.undecoded else mime, body.content):
-        return None
+        return None, b""
     content_type, x_robots = (response.headers.get(name, "") for name in ("content-type", "x-robots-tag"))
-    return document(body.content, url, content_type, x_robots, robot)
+    return document(body.content, url, content_type, x_robots, robot), body.content
 
 
 class _Positions:

@@ -5,7 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joro.model import Response
-from joro.parse.rights import NO_RESERVATION, NO_TERMS, Purpose, Rights, may, page_rights, rights_in, terms_in
+from joro.parse.rights import (
+    NO_RESERVATION,
+    NO_TERMS,
+    Purpose,
+    Rights,
+    TermsBook,
+    may,
+    page_rights,
+    rights_in,
+    terms_in,
+)
 
 URL = "https://a.example/docs/page.html"
 
@@ -144,6 +154,31 @@ def test_rights_read_back_as_they_were_written() -> None:
 
 def test_a_server_without_a_word_has_no_terms() -> None:
     assert terms_in() is NO_TERMS
+
+
+def test_a_book_of_terms_asks_once_for_each_server() -> None:
+    asked: list[str] = []
+
+    def archived(url: str) -> bytes:
+        asked.append(url)
+        return b"Content-Signal: search=no" if url == "http://a.example/robots.txt" else b""
+
+    book = TermsBook(archived)
+    assert [str(rights_in(url, response(), book.of(url))) for url in ("http://a.example/1", URL)] == [
+        "nosearch",
+        "",
+    ]
+    assert str(rights_in(URL, response(), book.of("http://a.example/2"))) == "nosearch"
+    assert len(asked) == 4
+
+
+def test_a_newer_file_replaces_its_own_words_only() -> None:
+    book = TermsBook(lambda url: b"Content-Signal: search=no" if url.endswith("robots.txt") else b"")
+    book.of(URL)
+    book.learn("https://a.example/.well-known/tdmrep.json", b'[{"location": "/", "tdm-reservation": 1}]')
+    assert str(rights_in(URL, response(), book.of(URL))) == "nosearch tdm"
+    book.learn("https://a.example/robots.txt", b"")
+    assert str(rights_in(URL, response(), book.of(URL))) == "tdm"
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300), st.text(max_size=100))

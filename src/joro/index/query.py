@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -27,6 +28,13 @@ QUERY_LIMIT_CHARS = 1_000
 CLAUSE_LIMIT = 40
 #: The engine keeps all results up to the last one shown in memory.
 DEPTH_LIMIT = 10_000
+#: Where pages are hidden, so many results more are fetched at once, that one round may do.
+LOOKED_BEYOND = 50
+#: The word of an owner who wants no text of the page shown among results.
+NO_SNIPPET = "nosnippet"
+
+#: Must a page (URL, time of its capture, digest) not be shown?
+Hidden = Callable[[str, float, str], bool]
 
 #: Quotes, spaces, colon and minus as a Japanese keyboard or a word processor writes them.
 _TYPED = str.maketrans({"“": '"', "”": '"', "„": '"', "＂": '"', "：": ":", "－": "-", "−": "-"})
@@ -77,25 +85,58 @@ def parse(query: str) -> list[Clause]:
     return clauses[:CLAUSE_LIMIT]
 
 
-def search(reader: Reader, query: str, *, offset: int = 0, limit: int = 10) -> Results:
-    """The results from `offset` on, at most `limit`; none at all while there is no index."""
+def search(
+    reader: Reader, query: str, *, offset: int = 0, limit: int = 10, hidden: Hidden | None = None
+) -> Results:
+    """The results from `offset` on, at most `limit`; none at all while there is no index.
+
+    Pages that are `hidden` are passed over.
+    """
     began = time.perf_counter()
     clauses = parse(query)
     searcher = reader.searcher()
     if not clauses or searcher is None:
         return Results(query)
     offset = max(0, min(offset, DEPTH_LIMIT))
-    found: Any = searcher.search(_compiled(reader.schema, clauses), max(1, limit), offset=offset)
+    compiled = _compiled(reader.schema, clauses)
     patterns = [p for c in clauses if not c.field and not c.excluded and (p := pattern(c.text))]
-    hits = tuple(_hit(entry_of(searcher, where), score, patterns) for score, where in found.hits[:limit])
-    return Results(query, found.count, hits, offset, time.perf_counter() - began)
+    if hidden is None:
+        found: Any = searcher.search(compiled, max(1, limit), offset=offset)
+        total, shown = (
+            found.count,
+            [(entry_of(searcher, where), score) for score, where in found.hits[:limit]],
+        )
+    else:
+        total, shown = _passing_over(searcher, compiled, offset, limit, hidden)
+    hits = tuple(_hit(entry, score, patterns) for entry, score in shown)
+    return Results(query, total, hits, offset, time.perf_counter() - began)
+
+
+def _passing_over(
+    searcher: tantivy.Searcher, query: tantivy.Query, offset: int, limit: int, hidden: Hidden
+) -> tuple[int, list[tuple[Entry, float]]]:
+    """The results that are not hidden; those before `offset` have to be looked at, too."""
+    shown: list[tuple[Entry, float]] = []
+    start = passed = 0
+    step = offset + limit + LOOKED_BEYOND
+    while True:
+        found: Any = searcher.search(query, step, offset=start)
+        for score, where in found.hits:
+            entry = entry_of(searcher, where)
+            if hidden(entry.url, entry.time, entry.digest):
+                passed += 1
+            else:
+                shown.append((entry, score))
+        start += step
+        if len(found.hits) < step or len(shown) >= offset + limit or start >= DEPTH_LIMIT:
+            return found.count - passed, shown[offset : offset + limit]
 
 
 def _hit(entry: Entry, score: float, patterns: list[Pattern]) -> Hit:
     return Hit(
         url=entry.url,
         title=mark(entry.title, patterns),
-        snippet=snippet(entry.text, patterns),
+        snippet=snippet(entry.text, patterns) if NO_SNIPPET not in entry.rights.split() else Marked(""),
         time=entry.time,
         language=entry.language,
         charset=entry.charset,

@@ -15,6 +15,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -45,6 +46,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     language: str = ""
     charset: str = ""
     digest: str = ""
+    rights: str = ""  # what its owner reserves, as `parse.rights` spells it
 
 
 def place(index: Path) -> Path:
@@ -158,6 +160,19 @@ class Writer:
         self._delete(url)
         self._since_commit[url] = None
         return True
+
+    def segments(self) -> Iterator[Iterator[Entry]]:
+        """What was stored of every page as of the last commit, segment by segment; replaced and removed ones
+        too, as long as their segment is there. Whether one counts says `time_of`."""
+        for number in range(self._searcher.num_segments):
+            yield self._stored_in(number)
+
+    def _stored_in(self, segment: int) -> Iterator[Entry]:
+        for number in count():
+            try:
+                yield entry_of(self._searcher, tantivy.DocAddress(segment, number))
+            except ValueError:  # there is no such document
+                return
 
     def _delete(self, url: str) -> None:
         with _explained(self._directory):

@@ -21,18 +21,20 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from joro.model import Response
 from joro.parse.charset import charset_of, decode
 from joro.parse.directives import directives, header_directives
 from joro.parse.html import Tree
 from joro.parse.payload import is_html, mime_of, unwrap
-from joro.url import path_of
+from joro.url import path_of, server_of
 
-#: Where a server keeps its word on text and data mining.
-TDM_FILE = "/.well-known/tdmrep.json"
+#: Where a server keeps its word on robots, and on text and data mining.
+ROBOTS_FILE, TDM_FILE = "/robots.txt", "/.well-known/tdmrep.json"
+#: Servers whose terms are kept in memory.
+SERVERS_LIMIT = 50_000
 #: More rules than this are no policy but an attack.
 RULES_LIMIT = 1_000
 _FILE_LIMIT_BYTES = 500 * 1024
@@ -105,6 +107,33 @@ def terms_in(robots: bytes = b"", tdmrep: bytes = b"", agent: str = "joro") -> T
     if not robots and not tdmrep:
         return NO_TERMS
     return Terms(_robots_signals(robots, agent), tuple(_mining_rules(tdmrep)))
+
+
+class TermsBook:
+    """The word of many servers, each read once; `archived` gives what lies at a URL, or b""."""
+
+    def __init__(self, archived: Callable[[str], bytes], agent: str = "joro") -> None:
+        self._archived = archived
+        self._agent = agent
+        self._known: dict[str, Terms] = {}
+
+    def of(self, url: str) -> Terms:
+        """The terms of the server of a page."""
+        server = server_of(url)
+        if server not in self._known:
+            if len(self._known) >= SERVERS_LIMIT:
+                self._known.clear()
+            robots, tdmrep = (self._archived(server + path) for path in (ROBOTS_FILE, TDM_FILE))
+            self._known[server] = terms_in(robots, tdmrep, self._agent)
+        return self._known[server]
+
+    def learn(self, url: str, content: bytes) -> None:
+        """Take in a newer file; of a server never heard of there is no older one to be looked for."""
+        known = self._known.get(server_of(url), NO_TERMS)
+        if path_of(url) == ROBOTS_FILE:
+            self._known[server_of(url)] = replace(known, signals=_robots_signals(content, self._agent))
+        elif path_of(url) == TDM_FILE:
+            self._known[server_of(url)] = replace(known, mining=tuple(_mining_rules(content)))
 
 
 def rights_in(url: str, response: Response, terms: Terms = NO_TERMS, agent: str = "joro") -> Rights:

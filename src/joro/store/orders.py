@@ -26,6 +26,9 @@ from joro.model import Capture
 from joro.url import host_of
 
 FILE_NAME = "orders.jsonl"
+#: Beside it: which collection, the last, has erased what the orders take down. Whoever keeps copies of
+#: captures (the index, tables) compares it with the one that it has followed.
+COLLECTED = "collected"
 
 #: What an order does. A take-down withholds at once, forbids visits, and is carried out on disk by
 #: `joro takedown collect`; an embargo withholds until it opens; an exclusion forbids visits, and no more.
@@ -178,6 +181,13 @@ class OrderBook:
     def is_withheld(self, capture: Capture) -> bool:
         """What a `CaptureIndex` wants to know."""
         return self.order_about(capture) is not None
+
+    def hides(self) -> Callable[[str, float, str], bool] | None:
+        """Is a page (URL, time of its capture, digest) hidden now? None when none can be."""
+        orders, now = self.latest(), self._now()
+        if all(order.act == EXCLUSION for order in orders.all):
+            return None
+        return lambda url, time, digest: orders.withholds(url, time, digest, now) is not None
 
     def history(self) -> list[Order]:
         """Every order ever given, lifted ones and lifts included."""
