@@ -29,6 +29,7 @@ from joro.store.accounts import FAILED
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier, Queued
 from joro.store.layout import share_count, shares
+from joro.store.orders import OrderBook
 from joro.store.records import PageRecord, RobotsRecord, ServerRecord
 from joro.url import fingerprint, host_of, is_address, server_of
 
@@ -130,6 +131,8 @@ class _Inquiry:
         self._url = url
         self._server = server_of(url)
         self._boundary = Boundary(self._settings.scope)
+        self._orders = OrderBook(collection.orders, lambda: now)
+        self._captures = CaptureIndex(collection.archive, withheld=self._orders.is_withheld)
         self._manners = Manners(self._settings.politeness)
         self._record = self._home.server(self._server) if self._home else ServerRecord()
         self._robots = self._home.robots(self._server) if self._home else None
@@ -147,7 +150,7 @@ class _Inquiry:
             decisions=decisions,
             politeness=self._politeness(),
             last_visit=LastVisit(visited.time, visited.outcome, visited.status) if visited else None,
-            captures=tuple(CaptureIndex(self._collection.archive).versions(self._url)),
+            captures=tuple(self._captures.versions(self._url)),
             change_interval_s=self._change_interval_s(),
             upkeep=self._keeping(),
             due_at=due_at,
@@ -192,6 +195,8 @@ class _Inquiry:
         return steps[::-1]
 
     def _decisions(self) -> Iterator[Decision]:
+        if (order := self._orders.latest().forbids(self._url, self._now)) is not None:
+            yield Decision("orders", False, f"must not be visited: {order.sentence}")
         yield self._scope()
         yield self._quota()
         yield self._trap()

@@ -18,9 +18,11 @@ from joro.archive.names import warcs
 from joro.archive.read import response_at
 from joro.archive.times import time_of, time_of_stamp, warc_date
 from joro.cli.options import collection_option
+from joro.clock import RealClock
 from joro.errors import CollectionError, UsageError
 from joro.parse.payload import payload
 from joro.store.collection import Collection
+from joro.store.orders import OrderBook
 from joro.url import canonical
 
 if TYPE_CHECKING:
@@ -155,7 +157,7 @@ def list_versions(collection: Collection, url: str) -> None:
     \b
     joro archive list -C my-web https://example.org/
     """
-    versions = list(CaptureIndex(collection.archive).versions(canonical(url)))
+    versions = list(_shown(collection).versions(canonical(url)))
     if not versions:
         raise _not_archived(collection, url)
     click.echo(f"{'time (UTC)':<19}  status  {'bytes':>9}  {'type':<24}  digest")
@@ -180,7 +182,7 @@ def show(collection: Collection, url: str, moment: str | None, headers: bool, ra
     \b
     joro archive show -C my-web --time 2026-11-01 https://example.org/ > old.html
     """
-    index = CaptureIndex(collection.archive)
+    index = _shown(collection)
     page = canonical(url)
     capture = index.newest(page) if moment is None else index.nearest(page, _time(moment))
     if capture is None:
@@ -197,7 +199,19 @@ def _time(text: str) -> float:
         raise UsageError(f"--time {text!r} is no time", remedy="write 2026-11-16T05:55 or 20261116") from None
 
 
+def _shown(collection: Collection) -> CaptureIndex:
+    """The captures that no order withholds."""
+    return CaptureIndex(
+        collection.archive, withheld=OrderBook(collection.orders, RealClock().now).is_withheld
+    )
+
+
 def _not_archived(collection: Collection, url: str) -> UsageError:
+    orders = OrderBook(collection.orders, RealClock().now).latest()
+    if order := next(orders.about(canonical(url)), None):
+        return UsageError(
+            f"{url} is not shown: {order.sentence}", remedy="see: joro takedown list, and joro takedown lift"
+        )
     return UsageError(
         f"{url} is not in the archive", remedy=f"collect it: joro crawl -C {collection.path} {url}"
     )

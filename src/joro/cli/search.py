@@ -10,12 +10,14 @@ from rich.padding import Padding
 from rich.text import Text
 
 from joro.cli.options import collection_option
+from joro.clock import RealClock
 from joro.errors import CollectionError
 from joro.index import query as queries
 from joro.index.query import Results, plain
 from joro.index.segment import Reader, place
 from joro.index.snippet import Marked
 from joro.store.collection import Collection
+from joro.store.orders import OrderBook
 from joro.url import readable
 
 
@@ -39,7 +41,8 @@ def search(query: tuple[str, ...], collection: Collection, limit: int, as_json: 
         raise CollectionError(
             f"nothing in {collection.path} is searchable yet", remedy=f"run: joro index -C {collection.path}"
         )
-    found = queries.search(reader, " ".join(query), limit=limit)
+    orders = OrderBook(collection.orders, RealClock().now)
+    found = queries.search(reader, " ".join(query), limit=limit, hidden=orders.hides())
     if as_json:
         click.echo(json.dumps(plain(found), ensure_ascii=False, indent=2))
     else:

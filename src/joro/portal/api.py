@@ -30,6 +30,7 @@ from joro.portal.address import (
 )
 from joro.portal.find import MATCHES, Finder
 from joro.store.collection import Collection
+from joro.store.orders import OrderBook
 
 RESULTS_LIMIT = 100
 CAPTURES_LIMIT = 10_000
@@ -38,7 +39,8 @@ CAPTURES_LIMIT = 10_000
 class Api:
     """The JSON side of the portal."""
 
-    def __init__(self, collection: Collection, reader: Reader, finder: Finder) -> None:
+    def __init__(self, collection: Collection, reader: Reader, finder: Finder, orders: OrderBook) -> None:
+        self._orders = orders
         self._archive = collection.archive
         self._reader = reader
         self._finder = finder
@@ -50,6 +52,7 @@ class Api:
             request.query_params.get("q", ""),
             offset=number(request, "offset", 0, least=0, most=DEPTH_LIMIT),
             limit=number(request, "n", 10, least=1, most=RESULTS_LIMIT),
+            hidden=self._orders.hides(),
         )
         answer = plain(found)
         for result, hit in zip(answer["results"], found.hits, strict=True):

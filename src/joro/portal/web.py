@@ -27,6 +27,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from joro.clock import RealClock
 from joro.errors import JoroError
 from joro.index.query import DEPTH_LIMIT, search
 from joro.index.segment import Reader, place
@@ -38,7 +39,9 @@ from joro.portal.look import Look, Paging
 from joro.portal.memento import TimeTravel
 from joro.portal.opened import Missing, NotKept, Opener, Refused
 from joro.portal.replay import Replay
+from joro.portal.word import refusal_by_owner
 from joro.store.collection import Collection
+from joro.store.orders import OrderBook
 
 log = logging.getLogger(__name__)
 
@@ -61,11 +64,12 @@ def application(collection: Collection) -> ASGIApp:
     """The portal of one collection."""
     reader = Reader(place(collection.index))
     look = Look(collection.path.resolve().name)
-    finder = Finder(collection.archive)
-    opener = Opener(finder)
-    pages, captures = Pages(reader, look), Captures(finder, opener, look)
+    orders = OrderBook(collection.orders, RealClock().now)
+    finder = Finder(collection.archive, orders.is_withheld)
+    opener = Opener(finder, refusal_by_owner(collection.config.identity.name))
+    pages, captures = Pages(reader, look, orders), Captures(finder, opener, look)
     replay, compare, travel = Replay(opener), Compare(opener, look), TimeTravel(finder)
-    api = Api(collection, reader, finder)
+    api = Api(collection, reader, finder, orders)
     app = Starlette(
         routes=[
             Route("/", pages.home),
@@ -96,9 +100,10 @@ def application(collection: Collection) -> ASGIApp:
 class Pages:
     """Searching."""
 
-    def __init__(self, reader: Reader, look: Look) -> None:
+    def __init__(self, reader: Reader, look: Look, orders: OrderBook) -> None:
         self._reader = reader
         self._look = look
+        self._orders = orders
 
     def home(self, request: Request) -> Response:
         return self._look.page("home.html", searchable=len(self._reader))
@@ -108,7 +113,13 @@ class Pages:
         if not query.strip():
             return self.home(request)
         page = number(request, "page", 1, least=1, most=DEPTH_LIMIT // RESULTS_PER_PAGE)
-        found = search(self._reader, query, offset=(page - 1) * RESULTS_PER_PAGE, limit=RESULTS_PER_PAGE)
+        found = search(
+            self._reader,
+            query,
+            offset=(page - 1) * RESULTS_PER_PAGE,
+            limit=RESULTS_PER_PAGE,
+            hidden=self._orders.hides(),
+        )
         paging = Paging(page, min(found.total, DEPTH_LIMIT), RESULTS_PER_PAGE)
         return self._look.page(
             "results.html", query=query, found=found, paging=paging, searchable=len(self._reader)
