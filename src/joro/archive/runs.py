@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import weakref
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -116,8 +117,15 @@ class Run:
     @classmethod
     def open(cls, stem: Path) -> Run:
         """The run in two local files, which may be deleted afterwards: we keep hold of them."""
-        table, packed = (mapped(beside(stem, suffix)) for suffix in (TABLE, LINES))
-        return cls(table, lambda offset, length: packed[offset : offset + length])
+        # Not mapped: blocks read through a map count as memory of ours as long as there is enough of it.
+        packed = os.open(beside(stem, LINES), os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            run = cls(mapped(beside(stem, TABLE)), lambda offset, length: os.pread(packed, length, offset))
+        except BaseException:
+            os.close(packed)
+            raise
+        weakref.finalize(run, os.close, packed)
+        return run
 
     def beginning(self, prefix: bytes, start: bytes = b"") -> Iterator[bytes]:
         """The lines that begin with `prefix`, in order, from the first that is not below `start` on."""

@@ -10,6 +10,7 @@ stays where it is when a run takes it in.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import NamedTuple, Protocol
 from joro.archive.merge import BY_DIGEST, BY_URL, FOLDER, MANIFEST, Entry, broken, read_manifest
 from joro.archive.names import open_index, sorted_index, warcs
 from joro.archive.runs import Run, first_not_below, mapped
-from joro.archive.tail import Tail, containing
+from joro.archive.tail import Marks, Tail, containing, digest_in
 
 #: File systems tell time in steps of some milliseconds. A directory listed this long after its time of change
 #: was first seen cannot have changed again within the same step.
@@ -33,7 +34,7 @@ class _Index(Protocol):
     """The index of one WARC."""
 
     def beginning(self, prefix: bytes, start: bytes) -> Iterable[bytes]: ...
-    def containing(self, text: bytes) -> Iterable[bytes]: ...
+    def with_digest(self, digest: bytes) -> Iterable[bytes]: ...
 
 
 class _Runs(NamedTuple):
@@ -62,7 +63,7 @@ class Snapshot(NamedTuple):
             for line in run.by_digest.beginning(digest + b" ")
         }
         for index in self.unmerged:
-            for line in index.containing(b'"%b"' % digest):
+            for line in index.with_digest(digest):
                 found.add(line[: line.index(b" ", line.index(b" ") + 1) + 1])
         return sorted(found)
 
@@ -135,6 +136,8 @@ class _Closed:
 
     def __init__(self, path: Path) -> None:
         self._lines = mapped(path)
+        self._lock = threading.Lock()
+        self._by_digest: Marks | None = None
 
     def beginning(self, prefix: bytes, start: bytes) -> Iterator[bytes]:
         lines = self._lines
@@ -144,8 +147,16 @@ class _Closed:
             yield lines[place:end]
             place = end
 
-    def containing(self, text: bytes) -> Iterator[bytes]:
-        return containing(self._lines, text)
+    def with_digest(self, digest: bytes) -> Iterator[bytes]:
+        """By reading everything; whoever asks again is worth remembering where each digest is."""
+        marks, lines = self._by_digest, self._lines
+        if marks is None:
+            self._by_digest = Marks(digest_in)
+            return containing(lines, b'"%b"' % digest)
+        with self._lock:
+            if not marks.end:
+                marks.add(lines[:])
+        return (line for at, size in marks.find(digest) if digest in (line := lines[at : at + size]))
 
 
 def _identity(path: Path) -> _Identity:
