@@ -1,0 +1,51 @@
+"""`joro tables`: make tables of captures and links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from joro.cli.options import collection_option
+from joro.store.collection import Collection
+from joro.tables import making
+
+
+@click.command()
+@collection_option
+@click.option(
+    "-p",
+    "--processes",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Processes beside each other (default: machine.processes in joro.toml).",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+def tables(collection: Collection, processes: int | None, quiet: bool) -> None:
+    """Make tables of captures and links from every closed WARC that is not in them yet.
+
+    They are Parquet files in the collection's tables/, partitioned by day and by part of the servers:
+    `joro sql`, DuckDB, Polars and Spark read them. It may be interrupted at any time, and goes on where it
+    stopped.
+
+    \b
+    joro tables -C my-web
+    joro sql -C my-web "select status, count(*) from captures group by all"
+    """
+    with _progress(quiet) as progress:
+        made = making.make(collection, progress, processes=processes or collection.config.machine.processes)
+    if not quiet:
+        gone = f", WARC files forgotten: {made.forgotten}" if made.forgotten else ""
+        click.echo(f"WARC files read: {made.warcs}, table files written: {made.files}{gone}")
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[making.Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=quiet) as bar:
+        line = bar.add_task("", total=None)
+        yield lambda done, whole: bar.update(line, completed=done, total=whole)

@@ -1,0 +1,1 @@
+"""How do archived captures become tables that anyone can query?"""
