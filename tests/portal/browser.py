@@ -106,6 +106,7 @@ class Browser:
         self.wait_for("Page.loadEventFired")
 
     def click(self, x: float, y: float) -> None:
+        self.ask("Page.captureScreenshot")  # nobody clicks, and no frame is hit, before it is painted
         for kind in ("mousePressed", "mouseReleased"):
             self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
@@ -129,9 +130,31 @@ class Browser:
             mobile=width < 600,
         )
 
+    def frame_text(self) -> str:
+        """What stands in the frames of the page; a sandboxed one has a process, and a session, of its own."""
+        found = [_text(self.ask("DOM.getDocument", depth=-1, pierce=True)["root"], inside=False)]
+        own = self._session
+        targets = self.ask("Target.getTargets")["targetInfos"]
+        for target in (each["targetId"] for each in targets if each["type"] == "iframe"):
+            frame = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+            try:
+                self._session = frame
+                found.append(_text(self.ask("DOM.getDocument", depth=-1, pierce=True)["root"], inside=True))
+            finally:
+                self._session = own
+            self.ask("Target.detachFromTarget", sessionId=frame)
+        return "".join(found)
+
     def picture(self, path: Path) -> None:
         shot = self.ask("Page.captureScreenshot", captureBeyondViewport=False)
         path.write_bytes(base64.b64decode(shot["data"]))
+
+
+def _text(node: dict[str, Any], *, inside: bool) -> str:
+    """The text of a document, of all of it or only inside its frames."""
+    text = node["nodeValue"] if inside and node["nodeName"] == "#text" else ""
+    text += "".join(_text(child, inside=inside) for child in node.get("children", ()))
+    return text + (_text(node["contentDocument"], inside=True) if "contentDocument" in node else "")
 
 
 @contextmanager
