@@ -62,6 +62,13 @@ def test_every_address_leads_to_the_archive(source: str, expected: str) -> None:
     assert rewritten(source) == expected
 
 
+def test_images_that_wait_for_a_script_are_shown_at_once() -> None:
+    assert rewritten("<img data-src=x>").startswith(f'<img data-src="x" src="{REPLAY}d/x"')
+    assert f'src="{REPLAY}d/x"' in rewritten("<img src=data:,y data-original=x>")
+    assert f' src="{REPLAY}d/y"' in rewritten("<img src=y data-src=x>")
+    assert f'srcset="{REPLAY}d/x 2x"' in rewritten("<img data-srcset='x 2x'>")
+
+
 def test_the_base_of_a_page_counts_and_is_gone() -> None:
     text = rewritten_page("<base href=/b/ target=_blank><img src=x>", "http://a.jp/d/p", "UTF-8", STAMP)
     assert f'<img src="{REPLAY}b/x">' in text

@@ -28,7 +28,16 @@ def test_every_way_to_write_an_address_is_found(css: str, expected: str) -> None
 
 
 @pytest.mark.parametrize(
-    "css", ["/* url(x) */ a {}", 'a { content: "url(x)" }', '@charset "x";', "a { b: my-url(x) }", "url(", ""]
+    "css",
+    [
+        "/* url(x) */ a {}",
+        'a { content: "url(x)" }',
+        '@charset "x";',
+        "a { b: my-url(x) }",
+        "@namespace svg url(http://www.w3.org/2000/svg);",
+        "url(",
+        "",
+    ],
 )
 def test_what_only_looks_like_an_address_stays(css: str) -> None:
     assert rewritten_css(css, led) == css

@@ -131,3 +131,9 @@ def test_a_broken_index_is_told_with_its_remedy(empty: Collection) -> None:
     answer = ask(application(empty), "/search?q=words")
     assert answer.status == 500
     assert "joro index --rebuild" in answer.text
+
+
+def test_a_form_sent_to_the_past_is_told_why_nothing_happens(get: Ask) -> None:
+    answer = get("/archive/20261116055500/http://a.jp/", method="POST")
+    assert answer.status == 405
+    assert "only shows what was collected" in answer.text

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from joro.model import Capture, Truncated
+from joro.parse.html import TEXT_LIMIT_CHARS
 from joro.portal.address import archive_path, asked_time, asked_url, moment, site_of, source_of
 from joro.portal.calendar import Version, months_of, versions_of, years_of
 from joro.portal.find import Finder
@@ -71,8 +72,11 @@ class Banner:
 
     @property
     def cut(self) -> str:
-        """Why the capture is not whole, "" if it is."""
-        return _CUT[self.opened.response.truncated] if self.opened.response.truncated else ""
+        """Why what is shown is not whole, "" if it is."""
+        if self.opened.response.truncated:
+            return _CUT[self.opened.response.truncated]
+        is_long = self.opened.is_page and len(self.opened.text) > TEXT_LIMIT_CHARS
+        return "it is longer than a page can be shown" if is_long else ""
 
     @property
     def status(self) -> int:

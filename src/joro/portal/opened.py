@@ -126,7 +126,7 @@ class Opened:
         declared = self.response.headers.get("content-type", "")
         return charset_of(self.payload.content, declared, self.capture.url)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The source of the page."""
         return decode(self.payload.content, self.charset)

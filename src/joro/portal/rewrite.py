@@ -48,6 +48,12 @@ _HIDDEN_TEXT = frozenset({"iframe", "noembed", "noframes"})
 #: In SVG, an animation may change where a link leads while the page is looked at.
 _ANIMATIONS = frozenset({"set", "animate", "animatemotion", "animatetransform"})
 
+#: Where scripts that load images late keep their addresses.
+_WAITING = {
+    "src": ("data-src", "data-original", "data-lazy-src"),
+    "srcset": ("data-srcset", "data-lazy-srcset"),
+}
+
 _CANDIDATE = re.compile(r"[\s,]*+(\S++)([^,(]*+(?:\([^)]*+\)?[^,(]*+)*+)")
 #: What a browser strips before it looks at an address.
 _LEADING = re.compile(r"^[\x00-\x20]+|[\t\n\r]+")
@@ -137,6 +143,8 @@ def _is_unwanted(element: Element) -> bool:
 
 def _rewrite_element(element: Element, guide: Guide, nesting: int) -> None:
     tag = element.tag.lower()
+    if tag in ("img", "source"):
+        _load_at_once(element)
     for name, value in list(element.attrs.items()):
         text = value if isinstance(value, str) else " ".join(value or ())
         changed = _attribute(tag, name.lower(), text, guide, nesting)
@@ -155,6 +163,15 @@ def _rewrite_element(element: Element, guide: Guide, nesting: int) -> None:
         element.clear()
     elif tag in ("a", "area", "form"):
         _open_in_window(element, tag, guide)
+
+
+def _load_at_once(image: Element) -> None:
+    """Give an image the address that a script would have given it when it came into sight."""
+    for name, waiting in _WAITING.items():
+        shown = image.attr(name)
+        later = next((ref for each in waiting if (ref := image.attr(each))), None)
+        if later and (not shown or shown.lstrip()[:5].lower() == "data:"):
+            image.attrs[name] = later
 
 
 def _attribute(tag: str, name: str, value: str, guide: Guide, nesting: int) -> str | None:

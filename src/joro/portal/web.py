@@ -57,6 +57,10 @@ RULES = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
 )
+_PROBLEMS = {
+    404: "There is nothing at this address.",
+    405: "Nothing can be sent to a page of the past: the archive only shows what was collected.",
+}
 RESOURCES = {"style.css": "text/css", "icon.svg": "image/svg+xml"}
 
 
@@ -128,8 +132,7 @@ class Pages:
     def problem(self, request: Request, error: Exception) -> Response:
         """A page for whatever went wrong, with a way on; what broke inside stays inside."""
         if isinstance(error, HTTPException):
-            missing = error.status_code == 404
-            text = "There is nothing at this address." if missing else error.detail
+            text = _PROBLEMS.get(error.status_code, error.detail)
             return self._look.page("problem.html", error.status_code, problem=text, remedy="")
         if isinstance(error, JoroError):
             return self._look.page("problem.html", 500, problem=error.problem, remedy=error.remedy)
