@@ -71,6 +71,7 @@ def test_recorded_changes_are_replayed(histories: Path) -> None:
         (["--histories", "none.tsv"], "none.tsv cannot be read"),
         (["--histories", "x", "--pages", "500"], "--pages is for made-up pages; leave it out"),
         (["--histories", "x", "--signals"], "--signals is for made-up pages"),
+        (["--out", "/dev/null"], "--out /dev/null cannot be made"),
     ],
 )
 def test_a_mistake_is_one_line_with_the_remedy(words: list[str], complaint: str) -> None:

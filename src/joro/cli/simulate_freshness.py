@@ -98,7 +98,8 @@ def freshness(
 
     Pages are made up, with change rates nobody is told but the oracle, or repeat changes that were recorded.
     Beside our policies run the adaptive rules of Nutch and StormCrawler. The first half of the days serves to
-    learn; with recorded pages all days count.
+    learn; with recorded pages all days count. "Of optimum" is what could be reached with all rates known, in
+    the long run: in a few days the start still shows, when everything was just seen.
 
     \b
     joro simulate freshness                                       everybody, two budgets: some minutes
@@ -107,6 +108,8 @@ def freshness(
     joro simulate freshness --histories changes.tsv.xz --budget 0.25 --budget 1 --budget 3
     """
     _check(context, histories, half)
+    if out:
+        _make(out)  # first, not after minutes of work
     days = days or (DAYS if histories else 240.0)
     entries = []
     budgets, policies, seeds = _once(budgets), _once(policies), _once(seeds)
@@ -139,6 +142,13 @@ def _check(context: click.Context, histories: Path | None, half: str | None) -> 
             )
 
 
+def _make(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--out {out} cannot be made ({error.strerror})", remedy="name a folder") from None
+
+
 def _made_up(pages: int, seed: int, signals: bool, equal: bool) -> World:
     good, broken = (GOOD_SERVERS, BROKEN_SERVERS) if signals else (0.0, 0.0)
     world = made_up(pages, seed, good=good, broken=broken)
@@ -166,6 +176,5 @@ def _show(rows: Sequence[Mean]) -> None:
 
 
 def _write(entries: Sequence[Entry], how: str, out: Path) -> None:
-    out.mkdir(parents=True, exist_ok=True)
     files = [name for figure in figures(entries, how) for name in write(figure, out)]
     click.echo(f"written: {len(files)} files in {out}{how_to_draw()}")
