@@ -95,6 +95,12 @@ def test_a_figure_that_nobody_measures_any_more_breaks_its_limit() -> None:
     ]
 
 
+def test_a_figure_that_needs_what_is_not_here_may_be_missing() -> None:
+    limits: run.Floors = {"revisit.recorded": {"floor": 0, "needs": "recorded changes"}}
+    assert list(run.broken({}, limits, whole=True)) == []
+    assert list(run.broken({"revisit.recorded": (-1.0, "points")}, limits, whole=True)) != []
+
+
 def test_a_ceiling_is_broken_from_above() -> None:
     assert list(
         run.broken({"crawl.memory": (51.0, "MB")}, {"crawl.memory": {"ceiling": 50}}, whole=True)
