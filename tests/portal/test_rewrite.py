@@ -85,6 +85,11 @@ def test_a_page_inside_an_attribute_is_rewritten_too_but_not_without_end() -> No
     assert rewritten(nested).count("srcdoc") == 3
 
 
+def test_a_page_cannot_blow_itself_up() -> None:
+    bomb = f"<base href=/{'x' * 100_000}/>" + "<a href=y>" * 10_000 + "<style>" + "a{b:url(c)}" * 10_000
+    assert len(rewritten_page(bomb, "http://a.jp/", "UTF-8", STAMP)) < 20_000_000
+
+
 def test_a_form_in_a_shift_jis_page_sends_shift_jis() -> None:
     assert 'accept-charset="Shift_JIS"' in rewritten("<form></form>", "Shift_JIS")
     assert "accept-charset" not in rewritten("<form></form>")

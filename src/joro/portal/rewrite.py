@@ -23,6 +23,9 @@ from joro.url import Joiner
 #: Pages inside `srcdoc` attributes are rewritten so deep; one further inside is left out.
 NESTING_LIMIT = 3
 
+#: Addresses of one page may grow to so much: with a <base> of 1 MB, each of 100,000 links would be as long.
+ROOM_CHARS = 16_000_000
+
 #: Elements that can do nothing in a replay, or only harm. <base> has been heeded by then.
 _NEVER = frozenset({"script", "base", "portal", "fencedframe", "applet"})
 #: What <link> would open or load before it is needed; some browsers ask no policy about it.
@@ -68,6 +71,7 @@ class Guide:
         self._join = Joiner(base)
         self._codec = query_codec(charset)
         self._stamp = stamp
+        self._room_chars = ROOM_CHARS
         self.page = f"/archive/{stamp}/{page}"
         self.charset = charset if self._codec else ""  # "" where forms send UTF-8
 
@@ -95,7 +99,8 @@ class Guide:
         url = self._join(address) if address else self._join.base
         if url is None:
             return None
-        return f"/{place}/{self._stamp}/{url}{hash_mark}{fragment}"
+        self._room_chars -= len(url)
+        return f"/{place}/{self._stamp}/{url}{hash_mark}{fragment}" if self._room_chars > 0 else None
 
 
 def rewritten_page(text: str, url: str, charset: str, stamp: str) -> str:
