@@ -4,6 +4,7 @@ Every attempt has a name of its own, so that a test tells which one succeeded.
 """
 
 import itertools
+import random
 import re
 import select
 import socket
@@ -83,6 +84,34 @@ setTimeout(() => attempt("script-self", name => {{ location = "http://{c}/" + na
 RESTLESS = "<meta http-equiv=refresh content='0; url=http://{c}/meta-refresh'><p>restless"
 #: Connections nobody asked for are attempts too, only nameless.
 HASTY = "<link rel=preconnect href=http://{c}><link rel=dns-prefetch href=http://{c}><p>hasty"
+
+
+#: Elements whose reading depends on what they stand in.
+FICKLE = (
+    "svg math mtext mglyph mi annotation-xml desc foreignObject title style textarea noscript xmp noembed "
+    "noframes iframe table caption tr td form select option button p a b i nobr h1 li object template body "
+    "html head frameset plaintext script"
+).split()
+LURE = "<a href=http://evil.example/ target=_top>"
+
+
+def fickle_pages(count: int) -> Iterator[str]:
+    """Pages that hide a link where parsers disagree, the same ones every time."""
+    chance = random.Random(20261116)
+    kinds: list[Callable[[str], str]] = [
+        lambda tag: f"<{tag}>",
+        lambda tag: f"<{tag}>",
+        lambda tag: f"</{tag}>",
+        lambda tag: f'<{tag} title="</{chance.choice(FICKLE)}>{LURE}">',
+        lambda tag: "<!--",
+        lambda tag: "-->",
+        lambda tag: "<![CDATA[",
+        lambda tag: LURE,
+    ]
+    yield f"<form><math><mtext></form><form><mglyph><style></math>{LURE}"
+    for _ in range(count):
+        pieces = [chance.choice(kinds)(chance.choice(FICKLE)) for _ in range(chance.randint(2, 9))]
+        yield "".join([*pieces, LURE])
 
 
 def hostile_page(canary: str) -> str:

@@ -1,15 +1,17 @@
 """What readers see, and what hostile pages reach, in a real Chromium."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
 from starlette.requests import Request
 
 from joro.portal.replay import rules
+from joro.portal.rewrite import rewritten_page
 from tests.index.archived import START, answer, archive, collection_in
 from tests.portal.album import DAY, NEWEST, OLDEST, SECOND, TOWN, UNCHANGED, history
 from tests.portal.browser import Browser, browsing, needs_chromium
-from tests.portal.hostile import HASTY, RESTLESS, Canary, Relay, hostile_page, publishing
+from tests.portal.hostile import HASTY, RESTLESS, Canary, Relay, fickle_pages, hostile_page, publishing
 from tests.portal.test_serve import serving
 
 pytestmark = [pytest.mark.slow, needs_chromium]
@@ -216,3 +218,25 @@ def test_the_browser_alone_stops_what_a_rewriter_could_overlook(browser: Browser
         browser.settle()
         assert browser.value("location.href") == address
     assert canary.heard <= {"a bare connection"}
+
+
+#: Everything in a page, as Chromium reads it, that leads elsewhere or could run.
+ALIENS = r"""(pages => pages.flatMap(page => {
+  const found = [];
+  for (const each of new DOMParser().parseFromString(page, "text/html").querySelectorAll("*")) {
+    if (/^(script|base)$/i.test(each.tagName)) found.push(each.tagName);
+    for (const {name, value} of each.attributes) {
+      const isAddress = /^(href|xlink:href|src|action|formaction|data)$/i.test(name);
+      if (/^on/i.test(name)) found.push(name);
+      if (isAddress && !/^(\/(replay|archive)\/\d{14}\/https?:\/\/|#|data:|$)/.test(value)) found.push(value);
+    }
+  }
+  return found;
+}))"""
+
+
+def test_chromium_finds_no_way_out_in_pages_that_parsers_read_differently(browser: Browser) -> None:
+    pages = list(fickle_pages(500))
+    rewritten = [rewritten_page(page, TOWN, "UTF-8", NEWEST)[0] for page in pages]
+    assert browser.value(f"{ALIENS}({json.dumps(rewritten)})") == []
+    assert len(browser.value(f"{ALIENS}({json.dumps(pages)})")) > 100

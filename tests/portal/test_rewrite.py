@@ -6,10 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joro.parse.html import Tree
-from joro.portal.rewrite import leads_on, rewritten_page, rewritten_srcset
+from joro.portal import rewrite
+from joro.portal.rewrite import leads_on, rewritten_srcset
 
 STAMP = "20260101000000"
 REPLAY, ARCHIVE = f"/replay/{STAMP}/http://a.jp/", f"/archive/{STAMP}/http://a.jp/"
+
+
+def rewritten_page(text: str, url: str, charset: str, stamp: str) -> str:
+    return rewrite.rewritten_page(text, url, charset, stamp)[0]
 
 
 def rewritten(source: str, charset: str = "UTF-8") -> str:
@@ -87,7 +92,36 @@ def test_a_page_inside_an_attribute_is_rewritten_too_but_not_without_end() -> No
 
 def test_a_page_cannot_blow_itself_up() -> None:
     bomb = f"<base href=/{'x' * 100_000}/>" + "<a href=y>" * 10_000 + "<style>" + "a{b:url(c)}" * 10_000
-    assert len(rewritten_page(bomb, "http://a.jp/", "UTF-8", STAMP)) < 20_000_000
+    page, is_whole = rewrite.rewritten_page(bomb, "http://a.jp/", "UTF-8", STAMP)
+    assert len(page) <= 1_000_000
+    assert not is_whole
+
+
+def test_a_long_page_is_shown_as_far_as_it_can_be_read_again() -> None:
+    page, is_whole = rewrite.rewritten_page("<a href=x>y</a>" * 30_000, "http://a.jp/", "UTF-8", STAMP)
+    assert not is_whole
+    assert 500_000 < len(page) <= 1_000_000
+    assert rewrite.rewritten_page("<p>words</p>" * 30_000, "http://a.jp/", "UTF-8", STAMP)[1]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "<form><math><mtext></form><form><mglyph><style></math>{}",
+        '<svg></p><style><a id="</style>{}">',
+        '<math><mtext><table><mglyph><style><math><a title="</style>{}">',
+        '<noscript><p title="</noscript>{}">',
+        "<svg><style><![CDATA[</style>{}]]>",
+    ],
+)
+def test_what_turns_up_only_on_second_reading_is_gone(source: str) -> None:
+    page = rewritten_page(
+        source.format("<a href=http://evil.example/ target=_top>"), "http://a.jp/", "UTF-8", STAMP
+    )
+    for _ in range(2):
+        tree = Tree(page)
+        assert all((each.attr("href") or ARCHIVE).startswith("/archive/") for each in tree.all("a"))
+        page = tree.document.serialize()
 
 
 def test_a_form_in_a_shift_jis_page_sends_shift_jis() -> None:

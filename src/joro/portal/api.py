@@ -34,6 +34,8 @@ from joro.store.orders import OrderBook
 
 RESULTS_LIMIT = 100
 CAPTURES_LIMIT = 10_000
+#: Captures before the offset are read, too; further ones are asked for by time or a longer prefix.
+OFFSET_LIMIT = 1_000_000
 
 
 class Api:
@@ -65,7 +67,7 @@ class Api:
         match = asked.get("matchType", "exact")
         if match not in MATCHES:
             raise HTTPException(400, f"matchType is one of {', '.join(MATCHES)}.")
-        offset = number(request, "offset", 0, least=0, most=10**9)
+        offset = number(request, "offset", 0, least=0, most=OFFSET_LIMIT)
         limit = number(request, "limit", 1_000, least=1, most=CAPTURES_LIMIT)
         found = self._finder.matching(asked_parameter(request), match, limits(request))
         part = list(islice(found, offset, offset + limit + 1))

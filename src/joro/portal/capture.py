@@ -16,19 +16,20 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from joro.model import Capture, Truncated
-from joro.parse.html import TEXT_LIMIT_CHARS
-from joro.portal.address import archive_path, asked_time, asked_url, moment, site_of, source_of
+from joro.portal.address import archive_path, asked_time, asked_url, moment, site_of, source_of, stamp_of
 from joro.portal.calendar import Version, months_of, versions_of, years_of
 from joro.portal.find import Finder
 from joro.portal.look import Look
 from joro.portal.memento import link_field
 from joro.portal.opened import Missing, NotKept, Opened, Opener, Refused
 from joro.portal.replay import OTHER, kind_of
-from joro.portal.rewrite import leads_on
+from joro.portal.rewrite import leads_on, rewritten_page
 
 #: Versions listed on one page; the calendar leads to those of a day.
 LISTED = 200
 SUGGESTED = 12
+#: Shorter pages are always shown whole; whether longer ones are, rewriting tells.
+LONG_CHARS = 50_000
 _PERIOD = re.compile(r"(\d{4}(?:\d\d){0,2})?\*", re.ASCII)
 #: What asks for a page, and not for a part of one.
 _READERS = frozenset({"", "document", "iframe", "frame", "empty"})
@@ -75,8 +76,13 @@ class Banner:
         """Why what is shown is not whole, "" if it is."""
         if self.opened.response.truncated:
             return _CUT[self.opened.response.truncated]
-        is_long = self.opened.is_page and len(self.opened.text) > TEXT_LIMIT_CHARS
-        return "it is longer than a page can be shown" if is_long else ""
+        return "" if self._is_whole() else "it is longer than a page can be shown"
+
+    def _is_whole(self) -> bool:
+        opened, capture = self.opened, self.capture
+        if not opened.is_page or len(opened.text) < LONG_CHARS:
+            return True
+        return rewritten_page(opened.text, capture.url, opened.charset, stamp_of(capture.time))[1]
 
     @property
     def status(self) -> int:

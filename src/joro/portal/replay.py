@@ -24,6 +24,8 @@ from joro.archive.payload import payload_of
 from joro.model import Capture
 from joro.model import Response as Archived
 from joro.portal.address import (
+    archive_path,
+    asked_time,
     asked_url,
     raw_path,
     replay_path,
@@ -76,7 +78,8 @@ class Replay:
     def rewritten(self, request: Request) -> Response:
         """`/replay/TIME/URL`: what the frame shows; a reader who opens it alone is led to the whole page."""
         if request.headers.get("sec-fetch-dest") == "document":
-            return RedirectResponse(f"/archive/{request.path_params['stamp']}/{asked_url(request)}", 302)
+            time = asked_time(request.path_params["stamp"])
+            return RedirectResponse(archive_path(asked_url(request), time), 302)
         if "service-worker" in request.headers:  # nothing of ours asks for one
             raise HTTPException(404)
         opened = self._opener.asked(request, spellings=True)
@@ -120,7 +123,7 @@ def shown(opened: Opened) -> tuple[str, bytes]:
     kind, capture, content = kind_of(opened), opened.capture, opened.payload.content
     stamp = stamp_of(capture.time)
     if opened.is_page:
-        page = rewritten_page(opened.text, capture.url, opened.charset, stamp)
+        page, _ = rewritten_page(opened.text, capture.url, opened.charset, stamp)
         return kind, page.encode(errors="replace")
     if opened.mime == "text/css":
         guide = Guide(capture.url, capture.url, "UTF-8", stamp)
@@ -164,7 +167,7 @@ def _received(response: Archived) -> dict[str, str]:
     found = {
         f"x-archive-orig-{name}": value
         for name, value in response.headers.items()
-        if _NAME.fullmatch(name) and value.isprintable() and "cookie" not in name
+        if _NAME.fullmatch(name) and len(value) < 1_000 and value.isprintable() and "cookie" not in name
     }
     return dict(islice(found.items(), _FIELDS_LIMIT))
 

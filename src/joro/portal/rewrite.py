@@ -14,42 +14,30 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from joro.parse.html import Element, Tree
+from joro.parse.html import TEXT_LIMIT_CHARS, Element, Tree, safe
 from joro.parse.links import base_of, refresh_target
 from joro.parse.query import query_codec, with_query_in
+from joro.portal.elements import (
+    DROPPED,
+    FOLLOWED,
+    HIDDEN_TEXT,
+    REFERENCES,
+    SETS,
+    SHOWN,
+    STYLED,
+    is_unwanted,
+)
+from joro.portal.proof import proven
 from joro.portal.styles import rewritten_css
 from joro.url import Joiner
 
+#: A page that is still too long after so many cuts is not shown.
+CUTS = 6
 #: Pages inside `srcdoc` attributes are rewritten so deep; one further inside is left out.
 NESTING_LIMIT = 3
 
 #: Addresses of one page may grow to so much: with a <base> of 1 MB, each of 100,000 links would be as long.
 ROOM_CHARS = 16_000_000
-
-#: Elements that can do nothing in a replay, or only harm. <base> has been heeded by then.
-_NEVER = frozenset({"script", "base", "portal", "fencedframe", "applet"})
-#: What <link> would open or load before it is needed; some browsers ask no policy about it.
-_HASTY = frozenset(
-    "preconnect dns-prefetch prefetch prerender preload modulepreload manifest expect import".split()
-)
-#: Attributes that ask for permissions, other windows, checks that a rewritten file fails, or reports home.
-_DROPPED = frozenset(
-    "target formtarget ping nonce integrity crossorigin manifest codebase classid archive profile csp allow"
-    " sandbox attributionsrc referrerpolicy privatetoken sharedstoragewritable browsingtopics xml:base"
-    " autofocus".split()
-)
-_SHOWN = frozenset({"src", "poster", "background", "lowsrc", "dynsrc", "data", "icon"})
-_FOLLOWED = frozenset({"action", "formaction", "cite", "longdesc"})
-_REFERENCES = frozenset({"href", "xlink:href"})
-_SETS = frozenset({"srcset", "imagesrcset"})
-#: CSS in attributes; all but the first are SVG's.
-_STYLED = frozenset(
-    "style fill stroke filter mask clip-path cursor marker marker-start marker-mid marker-end".split()
-)
-#: What stands in these is for browsers that no longer exist, and unread by the parser.
-_HIDDEN_TEXT = frozenset({"iframe", "noembed", "noframes"})
-#: In SVG, an animation may change where a link leads while the page is looked at.
-_ANIMATIONS = frozenset({"set", "animate", "animatemotion", "animatetransform"})
 
 #: Where scripts that load images late keep their addresses.
 _WAITING = {
@@ -103,11 +91,20 @@ class Guide:
         return f"/{place}/{self._stamp}/{url}{hash_mark}{fragment}" if self._room_chars > 0 else None
 
 
-def rewritten_page(text: str, url: str, charset: str, stamp: str) -> str:
-    """The page, ready to be shown in a sandbox."""
-    tree = Tree(text, charset)
-    _rewrite(tree, Guide(url, base_of(tree, url), charset, stamp), NESTING_LIMIT)
-    return tree.document.serialize()
+def rewritten_page(text: str, url: str, charset: str, stamp: str) -> tuple[str, bool]:
+    """The page, ready to be shown in a sandbox, and whether this is all of it.
+
+    What comes out has to be short enough to be read again, so that of pages near the limit the end is cut.
+    """
+    part = safe(text)
+    for _ in range(CUTS):
+        tree = Tree(part, charset)
+        _rewrite(tree, Guide(url, base_of(tree, url), charset, stamp), NESTING_LIMIT)
+        page = tree.document.serialize()
+        if len(page) <= TEXT_LIMIT_CHARS:
+            return proven(page), len(part) == len(text)
+        part = part[: int(0.9 * len(part) * TEXT_LIMIT_CHARS / len(page))]
+    return "", False
 
 
 def leads_on(tree: Tree, url: str) -> str | None:
@@ -123,27 +120,12 @@ def leads_on(tree: Tree, url: str) -> str | None:
 
 def _rewrite(tree: Tree, guide: Guide, nesting: int) -> None:
     for element in list(tree.document.iter_elements()):
-        if _is_unwanted(element):
+        if is_unwanted(element):
             element.decompose()
+        elif element.tag == "noscript":
+            element.unwrap()  # its reader has no scripts
         else:
             _rewrite_element(element, guide, nesting)
-
-
-def _is_unwanted(element: Element) -> bool:
-    tag = element.tag.lower()
-    if tag in _NEVER:
-        return True
-    if tag == "link":
-        return not _HASTY.isdisjoint((element.attr("rel") or "").lower().split())
-    if tag == "meta":
-        pragma = element.attr("http-equiv")
-        if pragma is not None:
-            return pragma.lower() != "refresh"
-        return element.attr("charset") is not None or (element.attr("name") or "").lower() == "referrer"
-    if tag in _ANIMATIONS:
-        changed = (element.attr("attributename") or element.attr("attributeName") or "").lower()
-        return changed in _REFERENCES or changed in _DROPPED
-    return False
 
 
 def _rewrite_element(element: Element, guide: Guide, nesting: int) -> None:
@@ -164,7 +146,7 @@ def _rewrite_element(element: Element, guide: Guide, nesting: int) -> None:
         changed = rewritten_css(style, guide.style)
         if changed != style:
             element.set_text(changed)
-    elif tag in _HIDDEN_TEXT:
+    elif tag in HIDDEN_TEXT:
         element.clear()
     elif tag in ("a", "area", "form"):
         _open_in_window(element, tag, guide)
@@ -181,19 +163,19 @@ def _load_at_once(image: Element) -> None:
 
 def _attribute(tag: str, name: str, value: str, guide: Guide, nesting: int) -> str | None:
     """The value an attribute has in the replay; None where it has no place there."""
-    if name.startswith("on") or name in _DROPPED:
+    if name.startswith("on") or name in DROPPED:
         return None
-    if name in _REFERENCES:
+    if name in REFERENCES:
         return guide.followed(value) if tag in ("a", "area") else guide.shown(value)
-    if name in _SHOWN:
+    if name in SHOWN:
         return guide.shown(value)
-    if name in _FOLLOWED:
+    if name in FOLLOWED:
         return guide.followed(value)
-    if name in _SETS:
+    if name in SETS:
         return rewritten_srcset(value, guide.shown)
     if name == "srcdoc":
         return _nested(value, guide, nesting)
-    return rewritten_css(value, guide.style) if name in _STYLED else value
+    return rewritten_css(value, guide.style) if name in STYLED else value
 
 
 def _nested(source: str, guide: Guide, nesting: int) -> str | None:
