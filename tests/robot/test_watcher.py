@@ -20,6 +20,7 @@ from joro.fetch.exclusion import Errand
 from joro.fetch.visit import outcome_of
 from joro.model import Page, Response, Visit
 from joro.robot import Robot
+from joro.robot.arrivals import Arrival
 from joro.store.collection import Collection
 from joro.store.queue import URGENT
 from joro.store.records import Upkeep
@@ -64,7 +65,7 @@ class Desk:
         response = Response(status, head.encode(), body.encode(), headers)
         outcome = outcome_of(status, headers)
         visit = Visit(page, self.clock.now(), outcome, b"GET / HTTP/1.1\r\n\r\n", response, "127.0.0.1", 0.1)
-        self.robot._learn(visit, self.robot._keeper.before(page))
+        self.robot._learn([Arrival(visit, self.robot._keeper.before(page))])
 
     def rules(self, text: str) -> None:
         """The server's robots.txt is read."""

@@ -38,6 +38,7 @@ from joro.fetch.visit import Later, Visitor, outcome_of, user_agent, validators
 from joro.model import ANSWERED, PASSING, Outcome, Page, Response, Visit
 from joro.parse.page import Outline, document_of, outline_of
 from joro.parse.payload import payload
+from joro.robot.arrivals import Arrival, Arrivals
 from joro.robot.keeper import Keeper
 from joro.robot.planner import Planner, PlanReport
 from joro.robot.watcher import Watcher
@@ -78,11 +79,15 @@ class Robot:
             self._postpone(page, errand)
             self._turns.give_back(server, visit.at)
             return
-        if errand is not None:
-            self._learn_rules(errand, visit)
-        else:
-            self._learn(visit, before)
-        self._turns.give_back(server, self._ready_at(visit))
+        await self._arrivals.bring(Arrival(visit, before, errand))
+
+    def _take_in(self, arrivals: list[Arrival]) -> None:
+        """All that a few visits lead to, and when to come again."""
+        self._learn([one for one in arrivals if one.errand is None])
+        for one in arrivals:
+            if one.errand is not None:
+                self._learn_rules(one.errand, one.visit)
+            self._turns.give_back(one.visit.page.server, self._ready_at(one.visit))
         self._commit_if_due()
 
     async def _visit(self, page: Page, before: PageRecord | None) -> Visit | Later:
@@ -111,7 +116,9 @@ class Robot:
         return None
 
     def _leave_out(self, page: Page, refusal: Outcome) -> None:
-        self._close(Visit(page, self._clock.now(), refusal), self._keeper.before(page), "")
+        one = Arrival(Visit(page, self._clock.now(), refusal), self._keeper.before(page))
+        self._read(one)
+        self._close(one)
 
     def _take(self, server: str) -> Page | None:
         page = self.frontier.take(server)
@@ -120,45 +127,62 @@ class Robot:
             page = self.frontier.take(server)
         return page
 
-    def _learn(self, visit: Visit, before: PageRecord | None) -> None:
-        """Archive the answer, register its links, close the page; a passing failure is tried again later."""
-        page = visit.page
+    def _learn(self, arrivals: list[Arrival]) -> None:
+        """Step by step rather than page by page: a step that follows itself finds its code at hand."""
+        pages = [one for one in arrivals if not self._is_put_back(one)]
+        for one in pages:
+            self._read(one)
+        for one in pages:
+            self._keep(one)
+        for one in pages:
+            self._close(one)
+
+    def _is_put_back(self, one: Arrival) -> bool:
+        """A passing failure is tried again later."""
+        page = one.visit.page
         tries = self._tries.pop(page.url, 0)
-        if visit.outcome in PASSING and tries < self._manners.of(page.server).retry_limit:
+        if one.visit.outcome in PASSING and tries < self._manners.of(page.server).retry_limit:
             self._tries[page.url] = tries + 1
             self.frontier.put_back(page)
-            return
-        verdict = self._wants(visit, before)
-        digest = ""
-        if not verdict.keep:
-            visit = replace(visit, outcome=Outcome.UNWANTED)
-        elif visit.outcome in ANSWERED:
-            visit.known = self._keeper.known(before)
-            digest = self._archive.append(visit).digest
-        self._close(visit, before, digest, follow=verdict.follow)
+            return True
+        return False
+
+    def _read(self, one: Arrival) -> None:
+        """What the page says, and whether we want it."""
+        visit = one.visit
+        page = one.page = self._watcher.first_seen(visit.page, one.before)
+        one.verdict = self._wants(page, visit)
+        if visit.response is not None and visit.outcome in LEADING_ON:
+            one.outline = self._outline(page, visit.response, is_new=one.before is None)
+
+    def _keep(self, one: Arrival) -> None:
+        """Archive the answer, if we want it."""
+        if not one.verdict.keep:
+            one.visit = replace(one.visit, outcome=Outcome.UNWANTED)
+        elif one.visit.outcome in ANSWERED:
+            one.visit.known = self._keeper.known(one.before)
+            one.digest = self._archive.append(one.visit).digest
         self.visits += 1
-        self.revisits += before is not None
+        self.revisits += one.before is not None
         self._uncommitted += 1
 
-    def _wants(self, visit: Visit, before: PageRecord | None) -> Verdict:
+    def _wants(self, page: Page, visit: Visit) -> Verdict:
         """Does the page belong into the archive, and its links into the frontier?"""
-        page = self._watcher.first_seen(visit.page, before)
         judged = self._wanted.needs_language or self._wanted.needs_text
         if visit.response is None or visit.outcome is not Outcome.OK or not judged:
             return self._wanted.verdict(page.url, page.hops)
         seen = document_of(page.url, visit.response, self._settings.identity.name)
         return self._wanted.verdict(page.url, page.hops, seen.language, seen.text)
 
-    def _close(self, visit: Visit, before: PageRecord | None, digest: str, *, follow: bool = True) -> None:
-        """What visits and replayed captures have in common; `digest` is that of what was archived."""
-        outline, page = None, self._watcher.first_seen(visit.page, before)
-        if visit.response is not None and visit.outcome in LEADING_ON:
-            outline = self._outline(page, visit.response, is_new=before is None)
-        read_at = self._watcher.learn(visit, page, before, digest, outline)
-        if outline is not None and follow:
+    def _close(self, one: Arrival) -> None:
+        """Register the links of a page that was read, and be done with it."""
+        visit, before, page, outline = one.visit, one.before, one.page, one.outline
+        read_at = self._watcher.learn(visit, page, before, one.digest, outline)
+        if outline is not None and one.verdict.follow:
             self._register(outline.to_follow, page)
         main = outline.main if outline is not None else 0
-        care = self._keeper.learn(visit, before, digest, main, read_at) if self._keeper.learns else None
+        learns = self._keeper.learns
+        care = self._keeper.learn(visit, before, one.digest, main, read_at) if learns else None
         self.frontier.done(visit, page.hops, care)
 
     def _outline(self, page: Page, response: Response, *, is_new: bool) -> Outline:
@@ -273,6 +297,7 @@ class Robot:
         )
         self._visitor = Visitor(settings.fetch, user_agent=agent, clock=clock, limits=limits)
         self._callers = Callers(self.call_on, self._next_server, settings.fetch.sockets, clock.real_s)
+        self._arrivals = Arrivals(self._take_in, self._callers.__len__)
         self.frontier = Frontier(collection.frontier / share.folder)
         self._traps = Traps(self.frontier.trap_state)
         self._started_at = clock.now()
@@ -342,9 +367,9 @@ class Robot:
                 response = response_of(record)
                 outcome = outcome_of(response.status, response.headers)
                 visit = Visit(page, record.time, outcome, response=response)
-                before = self._keeper.before(page)
-                follow = self._wants(visit, before).follow
-                self._close(visit, before, capture_in(record).digest, follow=follow)
+                one = Arrival(visit, self._keeper.before(page), digest=capture_in(record).digest)
+                self._read(one)
+                self._close(one)
                 self.frontier.settle(self._boundary.quota, self._traps.admit)
         self._read_mail()
         self.frontier.settle(self._boundary.quota, self._traps.admit)
@@ -439,6 +464,8 @@ class Robot:
 
     async def _leave(self) -> None:
         await self._callers.come_home(0)  # some are still out if we are called off ourselves
+        if self._callers.failure is None:
+            self._arrivals.take_in()
         await self._visitor.close()
         if self._callers.failure is None:
             self._commit(last=True)
