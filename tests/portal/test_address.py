@@ -1,7 +1,12 @@
+import can_ada
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
-from joro.portal.address import archive_path, asked_end, asked_time, compare_path
+from joro.portal.address import archive_path, asked_end, asked_time, asked_url, compare_path
+from joro.url import try_canonical
 
 
 @pytest.mark.parametrize(
@@ -34,3 +39,19 @@ def test_addresses_hold_the_url_as_it_is_or_escaped_in_a_query() -> None:
     assert compare_path("http://a.jp/?x&y", 0.0, 1.0) == (
         "/compare?url=http%3A%2F%2Fa.jp%2F%3Fx%26y&from=19700101000000&to=19700101000001"
     )
+
+
+@given(st.text(alphabet="abc./%2eE5?&=#\\ \"'<>|^`{}[]@:;,~é語", max_size=40))
+def test_every_url_comes_back_from_the_address_a_browser_makes_of_it(text: str) -> None:
+    url = try_canonical(f"http://a.jp/{text}")
+    assert url is not None
+    address = can_ada.parse(f"http://portal{archive_path(url, 0.0)}")
+    assert address.pathname.startswith("/archive/19700101000000/http://a.jp/")
+    scope = {
+        "type": "http",
+        "path": address.pathname,
+        "headers": [],
+        "raw_path": address.pathname.encode(),
+        "query_string": address.search.removeprefix("?").encode(),
+    }
+    assert asked_url(Request(scope)) == url
