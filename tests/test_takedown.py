@@ -210,7 +210,7 @@ main()
 
 @pytest.mark.slow
 def test_killed_anywhere_it_is_finished_by_the_next_run(tmp_path: Path) -> None:
-    for step in (*range(1, 12), *range(12, 90, 6)):
+    for step in (1, 3, 5, 7, 9, 12, 15, 19, 24, 30, 40, 60, 90, 150):
         collection = filled(tmp_path / str(step))
         joro("takedown", "add", "-C", collection.path, "--host", HOST)
         words = ["takedown", "collect", "-q", "-C", str(collection.path)]

@@ -32,6 +32,7 @@ COMMANDS = {
     "tables": ("tables", "Make tables of captures and links, for SQL and analyses."),
     "sql": ("sql", "Ask the tables a question in SQL."),
     "takedown": ("takedown", "Hide, erase, embargo and exclude pages on request."),
+    "owner": ("owner", "Let owners of sites prove it, and order for themselves."),
     "breaker": ("breaker", "Stop a robot that asks too much: an access-limiting proxy."),
     "testweb": ("testweb", "Serve a synthetic internet on loopback."),
     "scale-report": ("scale_report", "Measure how speed grows with units and processes."),

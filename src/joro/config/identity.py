@@ -27,6 +27,8 @@ class Identity:
     contact: str = setting(
         "", "address of a page or mailbox about this robot, sent in User-Agent", form=PRINTABLE
     )
+    purpose: str = setting("", "what the collection is for, told on the portal's page about the robot")
+    addresses: tuple[str, ...] = setting((), "addresses the robot comes from, told there, too")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ Never: needs JavaScript or anything from outside; shows a word of the web unesca
     /replay/…, /raw/…             the capture itself, for browsers and for programs
     /timegate/URL, /timemap/…     Memento
     /api/search, captures, stats  JSON
+    /robot, /owner                who we are; for owners of sites, see `owner`
     /healthz                      "ok"
 """
 
@@ -38,6 +39,7 @@ from joro.portal.find import Finder
 from joro.portal.look import Look, Paging
 from joro.portal.memento import TimeTravel
 from joro.portal.opened import Missing, NotKept, Opener, Refused
+from joro.portal.owner import Owners
 from joro.portal.replay import Replay
 from joro.portal.word import refusal_by_owner
 from joro.store.collection import Collection
@@ -90,6 +92,7 @@ def application(collection: Collection) -> ASGIApp:
             Route("/api/search", api.search),
             Route("/api/captures", api.captures),
             Route("/api/stats", api.stats),
+            *Owners(collection, look).routes,
             Route("/healthz", healthz),
             *(Route(f"/{name}", resource) for name in RESOURCES),
         ],
