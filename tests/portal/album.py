@@ -67,5 +67,7 @@ def history() -> Iterator[Visit]:
     yield answer(TOWN + "odd", "?", content_type='text/<"')
     yield answer(TOWN + "frames", "<frameset><frame src=/frame><frame src=/never></frameset>")
     yield answer(TOWN + "frame", FRAMED)
+    yield answer(TOWN + "film.mp4", b"0123456789", content_type="video/mp4")
+    yield answer("http://loop.example/", status=301, fields="Location: https://loop.example/\r\n")
     yield answer("https://www.slash.example/page/", "<p>secure")
     yield unchanged(TOWN + "lost", Known(START - DAY, "sha1:" + "A" * 32))

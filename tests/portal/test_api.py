@@ -73,9 +73,9 @@ def test_captures_are_chosen_by_time_and_kind(turn: Ask, query: str, count: int)
     ("match", "url", "count"),
     [
         ("prefix", TOWN + "fra", 2),
-        ("host", TOWN, 24),
-        ("domain", "http://example.jp/", 24),
-        ("domain", TOWN, 24),
+        ("host", TOWN, 25),
+        ("domain", "http://example.jp/", 25),
+        ("domain", TOWN, 25),
     ],
 )
 def test_captures_of_many_pages_are_found(turn: Ask, match: str, url: str, count: int) -> None:

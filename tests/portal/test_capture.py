@@ -135,7 +135,7 @@ def test_the_calendar_shows_the_newest_year_and_leads_to_the_others(turn: Ask) -
 
 def test_a_day_with_several_versions_leads_to_their_list(turn: Ask) -> None:
     text = turn(f"/archive/2025*/{TOWN}").text
-    assert f'href="/archive/20251231*/{TOWN}"' in text
+    assert f'href="/archive/20251231*/{TOWN}#listed"' in text
     day = turn(f"/archive/20251231*/{TOWN}").text
     assert "2 captures in 2025-12-31" in day
     assert day.index(f'href="/archive/{UNCHANGED}/') < day.index(f'href="/archive/{SECOND}/')

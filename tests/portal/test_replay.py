@@ -137,6 +137,35 @@ def test_an_image_may_be_found_under_another_spelling(turn: Ask) -> None:
     assert answer.headers["location"] == f"/replay/{NEWEST}/https://www.slash.example/page/"
 
 
+def test_a_redirect_to_another_spelling_of_itself_is_no_endless_way(turn: Ask) -> None:
+    assert (
+        turn(f"/replay/{NEWEST}/http://loop.example/").headers["location"].endswith("/https://loop.example/")
+    )
+    assert turn(f"/replay/{NEWEST}/https://loop.example/").status == 404
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "body", "place"),
+    [
+        ("bytes=2-4", 206, b"234", "bytes 2-4/10"),
+        ("bytes=7-", 206, b"789", "bytes 7-9/10"),
+        ("bytes=-2", 206, b"89", "bytes 8-9/10"),
+        ("bytes=-99", 206, b"0123456789", "bytes 0-9/10"),
+        ("bytes=5-99", 206, b"56789", "bytes 5-9/10"),
+        ("bytes=10-", 416, b"", "bytes */10"),
+        ("bytes=4-2", 416, b"", "bytes */10"),
+        ("bytes=-", 200, b"0123456789", None),
+        ("bytes=0-1,3-4", 200, b"0123456789", None),
+        ("lines=1-2", 200, b"0123456789", None),
+    ],
+)
+def test_a_player_may_ask_for_a_part_of_a_film(
+    turn: Ask, asked: str, status: int, body: bytes, place: str | None
+) -> None:
+    answer = turn(f"/replay/{NEWEST}/{TOWN}film.mp4", range=asked)
+    assert (answer.status, answer.body, answer.headers.get("content-range")) == (status, body, place)
+
+
 def test_a_missing_frame_is_a_small_page_and_a_missing_image_none(turn: Ask) -> None:
     frame = turn(f"/replay/{NEWEST}/{TOWN}never", sec_fetch_dest="iframe")
     assert (frame.status, "Not archived" in frame.text) == (404, True)

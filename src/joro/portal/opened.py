@@ -151,8 +151,10 @@ class Opener:
         """
         url, time = asked_url(request), asked_time(request.path_params["stamp"])
         versions = self._finder.versions(url)
-        if not versions and spellings and (others := self._finder.spellings(url)):
-            versions = self._finder.versions(closest(others, time).url)
+        if not versions and spellings:
+            # Not a redirect: it would most often lead back to where we come from.
+            others = [capture for capture in self._finder.spellings(url) if capture.status < 300]
+            versions = self._finder.versions(closest(others, time).url) if others else []
         if not versions:
             raise Missing(url)
         capture = closest(versions, time)

@@ -42,6 +42,7 @@ from joro.url import host_of
 _MIME = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+")
 _NAME = re.compile(r"[a-z0-9-]{1,64}")
 _FIELDS_LIMIT = 64
+_RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})", re.ASCII)
 #: Shown as they are.
 _MEDIA = ("image/", "audio/", "video/", "font/")
 _FONTS = re.compile(r"font/|application/(?:x-)?font-|application/vnd\.ms-fontobject")
@@ -97,7 +98,10 @@ class Replay:
             **_manners(kind, capture),
         }
         status = opened.response.status
-        return Response(content, status if status >= 400 else 200, headers)
+        if status < 400 and kind.startswith(("audio/", "video/")):
+            status, content, place = part_of(content, request.headers.get("range", ""))
+            headers |= place
+        return Response(content, status if status == 206 or status >= 400 else 200, headers)
 
     def raw(self, request: Request) -> Response:
         """`/raw/TIME/URL`: to keep, or for programs; a browser saves it, and opens nothing."""
@@ -139,6 +143,22 @@ def kind_of(opened: Opened) -> str:
     if opened.mime.startswith(_MEDIA) or _FONTS.match(opened.mime):
         return _declared(opened)
     return f"text/plain; charset={opened.charset}" if _TEXTS.match(opened.mime) else OTHER
+
+
+def part_of(content: bytes, asked: str) -> tuple[int, bytes, dict[str, str]]:
+    """The part of a film that a player asks for, with its status and header fields: RFC 9110, 14.2.
+
+    Whoever asks for several parts, or in words nobody knows, gets all of it.
+    """
+    found = _RANGE.fullmatch(asked.strip())
+    if not found or not (found[1] or found[2]):
+        return 200, content, {"accept-ranges": "bytes"}
+    size = len(content)
+    start = int(found[1]) if found[1] else max(0, size - int(found[2]))
+    end = min(int(found[2]) + 1, size) if found[1] and found[2] else size
+    if start >= end:
+        return 416, b"", {"content-range": f"bytes */{size}"}
+    return 206, content[start:end], {"content-range": f"bytes {start}-{end - 1}/{size}"}
 
 
 def _declared(opened: Opened) -> str:
