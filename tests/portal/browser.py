@@ -78,11 +78,11 @@ class Browser:
         while not any(each["method"] == event for each in self.events):
             self.events.append(self._next())
 
-    def settle(self) -> None:
+    def settle(self, quiet_s: float = 1.0) -> None:
         """Wait until nothing has been loading for a while: what a page does late, it has done then."""
         quiet_since = time.monotonic()
         end = quiet_since + PATIENCE_S
-        while time.monotonic() - quiet_since < 1.0 and time.monotonic() < end:
+        while time.monotonic() - quiet_since < quiet_s and time.monotonic() < end:
             self.ask("Runtime.evaluate", expression="1")
             if any(each["method"] == "Network.requestWillBeSent" for each in self.events):
                 quiet_since = time.monotonic()

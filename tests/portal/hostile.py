@@ -75,11 +75,13 @@ attempt("script-preconnect", name => {{
   const link = document.createElement("link");
   link.rel = "preconnect"; link.href = "http://{c}"; document.head.append(link);
 }});
-setTimeout(() => attempt("script-form", () => document.getElementById("form").submit()), 600);
-setTimeout(() => attempt("script-top", name => {{ top.location = "http://{c}/" + name; }}), 1200);
-setTimeout(() => attempt("script-self", name => {{ location = "http://{c}/" + name; }}), 1500);
+setTimeout(() => attempt("script-form", () => document.getElementById("form").submit()), 1500);
+setTimeout(() => attempt("script-top", name => {{ top.location = "http://{c}/" + name; }}), 2000);
+setTimeout(() => attempt("script-self", name => {{ location = "http://{c}/" + name; }}), 2200);
 </script>
 """
+#: When the last of it has been tried, and then some.
+OVER_S = 3.0
 #: A page that goes elsewhere by itself.
 RESTLESS = "<meta http-equiv=refresh content='0; url=http://{c}/meta-refresh'><p>restless"
 #: Connections nobody asked for are attempts too, only nameless.
@@ -230,6 +232,9 @@ def publishing(page: Callable[[], str], fields: Callable[[str], dict[str, str]])
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if self.path != "/":
+                self.send_error(404)
+                return
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             for name, value in fields(self.headers["Host"]).items():
