@@ -173,6 +173,12 @@ def test_a_missing_frame_is_a_small_page_and_a_missing_image_none(turn: Ask) -> 
     assert turn(f"/replay/{NEWEST}/{TOWN}never", sec_fetch_dest="image").text == "not archived\n"
 
 
+def test_a_frame_that_cannot_be_shown_says_why_in_a_few_words(turn: Ask) -> None:
+    lost = turn(f"/replay/{NEWEST}/{TOWN}lost")
+    assert (lost.status, "Not in the archive any more" in lost.text) == (404, True)
+    assert "<form" not in lost.text
+
+
 def test_raw_is_what_the_server_sent_byte_for_byte(turn: Ask, album: Collection) -> None:
     assert turn(f"/raw/{NEWEST}/{TOWN}sjis").body == SHIFT_JIS.encode("cp932")
     assert turn(f"/raw/{NEWEST}/{TOWN}pixel.png").body == PIXEL

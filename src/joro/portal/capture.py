@@ -156,25 +156,30 @@ class Captures:
         """Why a capture cannot be shown, and what can be instead."""
         if request.headers.get("sec-fetch-dest", "") not in _READERS:
             return PlainTextResponse("not archived\n", 404)
-        is_framed = request.url.path.startswith("/replay/")
-        page = self._page_for(error, is_framed)
-        if is_framed:  # our own pages do not let themselves be framed
-            page.headers["content-security-policy"] = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
-        return page
-
-    def _page_for(self, error: Exception, is_framed: bool) -> Response:
+        if request.url.path.startswith("/replay/"):
+            return self._framed(error)
         if isinstance(error, Refused):
             return self._look.page("refused.html", 451, capture=error.capture, reason=error.reason)
         if isinstance(error, NotKept):
             return self._look.page("notkept.html", 404, capture=error.capture)
         assert isinstance(error, Missing)
-        if is_framed:
-            return self._look.page("absent.html", 404, url=error.url)
         spellings = {capture.url: capture for capture in self._finder.spellings(error.url)}
         beside = self._finder.beside(error.url, SUGGESTED) if not spellings else []
         return self._look.page(
             "missing.html", 404, url=error.url, spellings=spellings.values(), beside=beside
         )
+
+    def _framed(self, error: Exception) -> Response:
+        """The same in a few words, for a frame: our own pages do not let themselves be framed."""
+        assert isinstance(error, (Missing, Refused, NotKept))
+        url = error.url if isinstance(error, Missing) else error.capture.url
+        problem = {Missing: "Not archived", Refused: "Withheld", NotKept: "Not in the archive any more"}[
+            type(error)
+        ]
+        reason = error.reason if isinstance(error, Refused) else ""
+        page = self._look.page("absent.html", error.status_code, url=url, problem=problem, reason=reason)
+        page.headers["content-security-policy"] = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
+        return page
 
 
 def _worth_comparing(chosen: list[Version]) -> tuple[str, str]:

@@ -58,6 +58,7 @@ class Compare:
             url=url,
             old=old,
             new=new,
+            language=new.tree.language if new.is_page else "",
             titles=[_title_of(opened) for opened in (old, new)],
             view=view,
             part=part,
