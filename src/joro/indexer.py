@@ -26,6 +26,7 @@ from pathlib import Path
 
 import msgspec
 
+from joro.archive.far import size_of
 from joro.archive.index import CaptureIndex, Limits
 from joro.archive.names import Position, number_of, streams, warcs
 from joro.archive.read import Record, capture_in, read_at, replay, response_at, response_of
@@ -174,7 +175,7 @@ class _Indexer:
 
     def _behind_bytes(self) -> int:
         return sum(
-            self._positions.left_in(stream, name, (self._archive / name).stat().st_size)
+            self._positions.left_in(stream, name, size_of(self._archive / name))
             for stream in streams(self._archive)
             for name in warcs(self._archive, stream)
         )

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from joro.archive.cdx import index_of, line_of
+from joro.archive.cdx import index_of, line_of, whole_lines
+from joro.archive.far import problem_far, size_of
 from joro.archive.members import Gap, Member, salvage
 from joro.archive.names import SUFFIX, sorted_index, warcs
 from joro.archive.payload import digest, payload_of, split
@@ -47,6 +48,8 @@ def check(
     """Read one WARC from end to end and compare its index; `busy` when a robot may be writing to it."""
     path = directory / warc
     verdict = Verdict(warc)
+    if not path.exists():
+        return _check_far(path, verdict)
     is_open = not sorted_index(path).exists()
     # Index before records: it never knows of bytes that are not there, so whatever it lists must be found.
     listed = index_of(path)
@@ -63,6 +66,14 @@ def check(
     if not (is_open and busy):
         _check_end(path, end, is_open, verdict)
         _check_index(listed, expected, is_open, verdict)
+    return verdict
+
+
+def _check_far(path: Path, verdict: Verdict) -> Verdict:
+    """Of a WARC stored elsewhere, whether it is there in full length: to read it would be to fetch it."""
+    verdict.captures = len(whole_lines(index_of(path)))
+    if (problem := problem_far(path)) is not None:
+        verdict.damage.append(problem)
     return verdict
 
 
@@ -110,7 +121,7 @@ def _digests(record: Record) -> list[tuple[str, bool]]:
 
 
 def _check_end(path: Path, end: int, is_open: bool, verdict: Verdict) -> None:
-    rest = path.stat().st_size - end
+    rest = size_of(path) - end
     if rest:
         found = verdict.disorder if is_open else verdict.damage
         found.append(f"{rest} bytes at its end are no whole record")

@@ -13,16 +13,17 @@ from pathlib import Path
 
 from xxhash import xxh3_64_intdigest
 
+from joro.archive.far import open_run
 from joro.archive.merge import (
     BY_DIGEST,
     BY_URL,
     FAMILIES,
     FOLDER,
-    MANIFEST,
     Entry,
     alone,
     digest_line,
     merge,
+    publish,
     read_manifest,
     warc_of,
 )
@@ -51,12 +52,13 @@ def check_merged(directory: Path, progress: Callable[[int], object] = lambda _li
 def remake(directory: Path) -> None:
     """Throw all runs away and make them anew."""
     with alone(directory) as folder:
-        (folder / MANIFEST).unlink(missing_ok=True)
+        numbers = [int(path.name[:6]) for path in folder.iterdir() if path.name[:6].isdecimal()]
+        publish(folder, (), max(numbers, default=0) + 1)  # a copy elsewhere may have runs with these numbers
     merge(directory)
 
 
 def _opened(directory: Path, entry: Entry) -> dict[str, Run]:
-    return {family: Run.open(directory / FOLDER / (entry.name + family)) for family in FAMILIES}
+    return {family: open_run(directory / FOLDER / (entry.name + family)) for family in FAMILIES}
 
 
 def _faults(

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from isal import igzip_lib, isal_zlib
 
+from joro.archive.far import opened, size_of
 from joro.errors import ArchiveError
 
 WINDOW_BYTES = 1 << 20
@@ -42,9 +43,12 @@ class Gap:
     length: int
 
 
-def members(path: Path, offset: int = 0) -> Iterator[Member]:
-    """Every whole member from `offset` on; stops before an unfinished one, raises at a damaged one."""
-    with path.open("rb", buffering=0) as file:
+def members(path: Path, offset: int = 0, window_bytes: int = WINDOW_BYTES) -> Iterator[Member]:
+    """Every whole member from `offset` on; stops before an unfinished one, raises at a damaged one.
+
+    So many bytes are read at a time: whoever wants one member and knows its length reads no more.
+    """
+    with opened(path) as file:
         file.seek(offset)
         window, place = b"", 0
         while True:
@@ -53,7 +57,7 @@ def members(path: Path, offset: int = 0) -> Iterator[Member]:
             length = 0
             while not decoder.eof:
                 if place == len(window):
-                    window, place = file.read(WINDOW_BYTES), 0
+                    window, place = file.read(window_bytes), 0
                     if not window:
                         return
                 step = window[place : place + STEP_BYTES]
@@ -84,7 +88,7 @@ def salvage(path: Path, offset: int, known: Callable[[], Sequence[int]]) -> Iter
     """
     while True:
         # Taken before reading: what a writer adds meanwhile is no gap but simply not read yet.
-        size = path.stat().st_size
+        size = size_of(path)
         try:
             for member in members(path, offset):
                 offset = member.end

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import msgspec
 
+from joro.archive.far import RUNS_STORED, open_run
 from joro.archive.growing import NO_ROOM, disk_full, sync_directory
 from joro.archive.names import sorted_index, warcs
 from joro.archive.runs import LINES, TABLE, Run, RunWriter, merged
@@ -158,7 +159,7 @@ def alone(directory: Path) -> Iterator[Path]:
 
 def tidy(folder: Path, manifest: Manifest) -> None:
     """Remove what the manifest does not name: replaced runs, and what a killed merge left."""
-    kept = {MANIFEST, "lock"}
+    kept = {MANIFEST, "lock", RUNS_STORED}
     for entry in manifest.runs:
         kept.update(entry.name + family + suffix for family in FAMILIES for suffix in (LINES, TABLE))
     for path in folder.iterdir():
@@ -223,7 +224,7 @@ def _with_group(directory: Path, manifest: Manifest, names: list[str], reading: 
             by_url.add(batch)
             digests.add(batch)
     entry = Entry(stem.name, by_url.lines, tuple(names))
-    return _publish(directory / FOLDER, (*manifest.runs, entry), manifest.next + 1)
+    return publish(directory / FOLDER, (*manifest.runs, entry), manifest.next + 1)
 
 
 def _with_joined(folder: Path, manifest: Manifest, small: list[Entry], progress: Progress) -> Manifest:
@@ -232,14 +233,14 @@ def _with_joined(folder: Path, manifest: Manifest, small: list[Entry], progress:
     done = 0
     for family in FAMILIES:
         with _writing(stem, family) as run:
-            for batch in merged(Run.open(folder / (entry.name + family)).batches() for entry in small):
+            for batch in merged(open_run(folder / (entry.name + family)).batches() for entry in small):
                 run.add(batch)
                 done += len(batch)
                 progress("joining", done, whole)
     names = tuple(chain.from_iterable(entry.warcs for entry in small))
     entry = Entry(stem.name, sum(entry.lines for entry in small), names)
     kept = tuple(entry for entry in manifest.runs if entry not in small)
-    return _publish(folder, (*kept, entry), manifest.next + 1)
+    return publish(folder, (*kept, entry), manifest.next + 1)
 
 
 def _without(folder: Path, manifest: Manifest, entry: Entry, gone: frozenset[str]) -> Manifest:
@@ -248,14 +249,14 @@ def _without(folder: Path, manifest: Manifest, entry: Entry, gone: frozenset[str
     lines = {}
     for family in FAMILIES:
         with _writing(stem, family) as run:
-            for batch in Run.open(folder / (entry.name + family)).batches():
+            for batch in open_run(folder / (entry.name + family)).batches():
                 run.add([line for line in batch if warc_of(line, family) not in gone])
         lines[family] = run.lines
     left = tuple(name for name in entry.warcs if name not in gone)
     runs = [each for each in manifest.runs if each is not entry]
     if left:
         runs.append(Entry(stem.name, lines[BY_URL], left))
-    return _publish(folder, tuple(runs), manifest.next + 1)
+    return publish(folder, tuple(runs), manifest.next + 1)
 
 
 class _Digests:
@@ -308,7 +309,7 @@ def _writing(stem: Path, family: str) -> Iterator[RunWriter]:
         run.abandon()
 
 
-def _publish(folder: Path, runs: tuple[Entry, ...], number: int) -> Manifest:
+def publish(folder: Path, runs: tuple[Entry, ...], number: int) -> Manifest:
     """Let these runs count from now on."""
     manifest = Manifest(runs, number)
     draft = folder / f"{MANIFEST}.new"

@@ -7,6 +7,7 @@ Never: opens a file.
     joro-20261116055500-00007.warc.gz      a WARC: stream, time it was begun, running number
     joro-20261116055500-00007.cdxj         its index, sorted; only there once the WARC is closed
     joro-20261116055500-00007.cdxj.open    its index so far, in writing order; only there until then
+    joro-20261116055500-00007.stored       says where a copy of both is; the WARC itself may be gone then
 
 A *stream* is what one robot process writes, one file after the other. The number alone gives the
 order: a clock may be set back, the number never is.
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 SUFFIX = ".warc.gz"
+STORED = ".stored"
 _NAME = re.compile(r"(?P<stream>.+)-\d{14}-(?P<number>\d{5,})\.warc\.gz")
 
 
@@ -51,10 +53,12 @@ def number_of(name: str) -> int:
 
 
 def warcs(directory: Path, stream: str | None = None) -> list[str]:
-    """The WARCs of one stream, or of all of them, each stream in writing order."""
-    found = [name for name in os.listdir(directory) if name.endswith(SUFFIX)]
+    """The WARCs of one stream, or of all, each stream in writing order; those stored elsewhere, too."""
+    listed = os.listdir(directory)
+    found = {name for name in listed if name.endswith(SUFFIX)}
+    found.update(name.removesuffix(STORED) + SUFFIX for name in listed if name.endswith(STORED))
     if stream is not None:
-        found = [name for name in found if stream_of(name) == stream]
+        found = {name for name in found if stream_of(name) == stream}
     return sorted(found, key=lambda name: (stream_of(name), number_of(name), name))
 
 
@@ -69,3 +73,7 @@ def sorted_index(warc: Path) -> Path:
 
 def open_index(warc: Path) -> Path:
     return warc.with_name(warc.name.removesuffix(SUFFIX) + ".cdxj.open")
+
+
+def stored_note(warc: Path) -> Path:
+    return warc.with_name(warc.name.removesuffix(SUFFIX) + STORED)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from joro.archive.cdx import REVISIT, capture_of, index_of, whole_lines
 from joro.archive.index import CaptureIndex
-from joro.archive.members import Member, damaged, members, salvage
+from joro.archive.members import WINDOW_BYTES, Member, damaged, members, salvage
 from joro.archive.names import Position as Position
 from joro.archive.names import number_of, stream_name, stream_of, warcs
 from joro.archive.payload import digest, header_fields, is_framed, mime_of, payload_of, split, status_of
@@ -95,7 +95,7 @@ def records(path: Path, offset: int = 0) -> Iterator[Record]:
 
 def read_at(path: Path, offset: int, length: int | None = None) -> Record:
     """The record at an offset a capture names."""
-    for member in members(path, offset):
+    for member in members(path, offset, length or WINDOW_BYTES):
         if length is not None and member.length != length:
             raise damaged(path, offset, f"a record of {member.length} instead of {length} bytes")
         return _record(member, path)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from joro.archive.far import open_run
 from joro.archive.merge import BY_DIGEST, BY_URL, FOLDER, MANIFEST, Entry, broken, read_manifest
 from joro.archive.names import open_index, sorted_index, warcs
 from joro.archive.runs import Run, first_not_below, mapped
@@ -114,7 +115,7 @@ class Snapshots:
         key = entry.name, _identity(self._folder / f"{entry.name}{BY_URL}.idx")
         known = self._runs.get(key)
         stems = (self._folder / (entry.name + family) for family in (BY_URL, BY_DIGEST))
-        return key, known or _Runs(*(Run.open(stem) for stem in stems))
+        return key, known or _Runs(*(open_run(stem) for stem in stems))
 
     def _own(self, warc: Path) -> Iterator[tuple[_Key, _Index]]:
         """The WARC's own index, if it has one (yet)."""

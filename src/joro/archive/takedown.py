@@ -26,6 +26,7 @@ from joro.archive.merge import forget
 from joro.archive.names import sorted_index
 from joro.archive.read import CAPTURES, Record, read_at, readable, response_at
 from joro.archive.recover import mend
+from joro.archive.storing import bring_back
 from joro.archive.times import warc_date
 from joro.archive.warc import WarcWriter
 from joro.clock import Clock
@@ -176,6 +177,7 @@ def _content_at(warc: Path, capture: Capture) -> bytes:
 def _carry_out_in(
     warc: Path, offsets: set[int], changed: dict[int, bytes], orders: Orders, clock: Clock, done: Done
 ) -> None:
+    bring_back(warc)  # its copy elsewhere is replaced by the next upload
     spans = _spans(warc, offsets, orders)
     if spans or changed:
         done.erased_bytes += erase(warc, spans, clock.now(), changed)

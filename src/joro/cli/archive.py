@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from joro.archive import check as checking
+from joro.archive import storing
 from joro.archive.check import Verdict
 from joro.archive.check_merged import check_merged, remake
+from joro.archive.far import size_of
 from joro.archive.index import CaptureIndex
 from joro.archive.merge import is_due, read_manifest
 from joro.archive.merge import merge as merge_indexes
@@ -80,7 +82,7 @@ def _check_all(collection: Collection, *, busy: bool) -> list[Verdict]:
     names = warcs(directory)
     columns = (TextColumn("checking"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        whole = bar.add_task("", total=sum((directory / name).stat().st_size for name in names))
+        whole = bar.add_task("", total=sum(size_of(directory / name) for name in names))
         return [
             checking.check(directory, name, busy=busy, progress=lambda size: bar.advance(whole, size))
             for name in names
@@ -129,6 +131,53 @@ def merge(collection: Collection, if_due: bool, quiet: bool) -> None:
         runs = read_manifest(collection.archive).runs
         lines = sum(run.lines for run in runs)
         click.echo(f"WARC files merged: {merged}; {lines:,} captures in merged indexes: {len(runs)}")
+
+
+@archive.command()
+@collection_option
+@click.option("--free", is_flag=True, help="Then delete WARCs here whose copies are whole.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+def upload(collection: Collection, free: bool, quiet: bool) -> None:
+    """Copy closed WARCs and indexes to another place: archive.url in joro.toml.
+
+    That is a directory, or an object store such as s3://bucket/prefix (AWS_ACCESS_KEY_ID,
+    AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL say who and where). WARCs deleted here with --free
+    are read from there, record by record. It may be interrupted at any time; what is there already is not
+    copied again.
+
+    \b
+    joro archive upload -C my-web
+    joro archive upload -C my-web --free
+    """
+    url = _place(collection)
+    with _merge_progress(quiet) as progress:
+        copied = storing.upload(collection.archive, url, lambda done, whole: progress("copying", done, whole))
+    freed = storing.free(collection.archive) if free else []
+    if not quiet:
+        click.echo(
+            f"WARC files copied to {url}: {copied}" + (f", deleted here: {len(freed)}" if free else "")
+        )
+
+
+@archive.command()
+@collection_option
+def attach(collection: Collection) -> None:
+    """Take over the archive at archive.url: its indexes come here, its WARCs are read there.
+
+    \b
+    joro init copy && joro archive attach -C copy     with archive.url in copy/joro.toml
+    """
+    taken = storing.attach(collection.archive, _place(collection))
+    click.echo(f"WARC files taken over: {taken}")
+
+
+def _place(collection: Collection) -> str:
+    url = collection.config.archive.url
+    if not url:
+        raise UsageError(
+            "archive.url is empty", remedy=f"set it in {collection.path / 'joro.toml'}: s3://bucket/prefix"
+        )
+    return url
 
 
 @contextmanager

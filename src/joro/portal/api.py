@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from joro.archive.far import size_of
 from joro.archive.index import Limits
 from joro.archive.names import warcs
 from joro.index.query import DEPTH_LIMIT, plain, search
@@ -77,7 +78,7 @@ class Api:
         return JSONResponse(answer)
 
     def stats(self, request: Request) -> Response:
-        sizes = [(self._archive / name).stat().st_size for name in warcs(self._archive)]
+        sizes = [size_of(self._archive / name) for name in warcs(self._archive)]
         return JSONResponse(
             {"searchable_pages": len(self._reader), "warc_files": len(sizes), "warc_bytes": sum(sizes)}
         )

@@ -21,6 +21,7 @@ from typing import Any
 
 import msgspec
 
+from joro.archive.far import size_of
 from joro.archive.names import SUFFIX, sorted_index, warcs
 from joro.errors import ArchiveError
 from joro.store.collection import Collection
@@ -95,7 +96,7 @@ def noted(tables: Path) -> list[str]:
 
 
 def _write_all(paths: list[Path], collection: Collection, progress: Progress, processes: int) -> int:
-    whole = sum(path.stat().st_size for path in paths)
+    whole = sum(map(size_of, paths))
     tables, robot = collection.part("tables"), collection.config.identity.name
     if processes == 1 or len(paths) < 2:
         done = [0]
@@ -107,7 +108,7 @@ def _write_all(paths: list[Path], collection: Collection, progress: Progress, pr
         return sum(_write(path, tables, robot, advance) for path in paths)
     files = 0
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        sizes = {pool.submit(_write, path, tables, robot): path.stat().st_size for path in paths}
+        sizes = {pool.submit(_write, path, tables, robot): size_of(path) for path in paths}
         read = 0
         for future in as_completed(sizes):
             files += future.result()
@@ -118,7 +119,7 @@ def _write_all(paths: list[Path], collection: Collection, progress: Progress, pr
 
 def _write(path: Path, tables: Path, robot: str, progress: Any = lambda _: None) -> int:
     """One WARC, and its note behind it; how many files."""
-    note = Note(VERSION, path.stat().st_size, sorted_index(path).stat().st_size, [])
+    note = Note(VERSION, size_of(path), sorted_index(path).stat().st_size, [])
     note = msgspec.structs.replace(note, files=write_warc(path, tables, robot, progress))
     target = _note_path(tables, path.name)
     target.parent.mkdir(exist_ok=True)
@@ -150,4 +151,4 @@ def _note(tables: Path, warc: str) -> Note | None:
 def _is_current(note: Note | None, warc: Path) -> bool:
     if note is None or note.version != VERSION:
         return False
-    return (note.warc_bytes, note.index_bytes) == (warc.stat().st_size, sorted_index(warc).stat().st_size)
+    return (note.warc_bytes, note.index_bytes) == (size_of(warc), sorted_index(warc).stat().st_size)
