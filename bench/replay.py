@@ -1,8 +1,8 @@
 """How fast is a capture replayed, and are two compared?
 
 A page of 14 KB with 100 links and 50 images, archived 20 times a little changed, asked from the portal's
-application in this process, without a network: look-up, reading, unpacking, rewriting, reading again, headers.
-Then the page around it, its calendar, and the comparison of two versions. Medians of CPU time of this process.
+application in this process, without a network: look-up, reading, unpacking, rewriting, reading again,
+headers. Then the page around it, its calendar, and the comparison of two versions. Medians of CPU time.
 """
 
 from __future__ import annotations
