@@ -31,6 +31,7 @@ COMMANDS = {
     "archive": ("archive", "Look after the archived captures."),
     "tables": ("tables", "Make tables of captures and links, for SQL and analyses."),
     "sql": ("sql", "Ask the tables a question in SQL."),
+    "export": ("export", "Hand a part of the collection on: WACZ, WARC, Parquet, directories."),
     "takedown": ("takedown", "Hide, erase, embargo and exclude pages on request."),
     "owner": ("owner", "Let owners of sites prove it, and order for themselves."),
     "breaker": ("breaker", "Stop a robot that asks too much: an access-limiting proxy."),

@@ -99,7 +99,7 @@ def embargo(
     """
     if (opens is None) == (days is None):
         raise UsageError("an embargo ends somewhere", remedy="give --opens TIME or --days N")
-    end = {"opens": _time("--opens", opens), "after_s": (days or 0.0) * DAY_S}
+    end = {"opens": time_in("--opens", opens), "after_s": (days or 0.0) * DAY_S}
     _give(collection, EMBARGO, what, since, until, reason=reason, requester=requester, **end)
 
 
@@ -208,7 +208,7 @@ def _give(
     **other: Any,
 ) -> None:
     target, value = _target(what)
-    first, end = _time("--since", since), _time("--until", until)
+    first, end = time_in("--since", since), time_in("--until", until)
     if first is not None and end is not None and first >= end:
         raise UsageError(
             f"--since {since} is not before --until {until}", remedy="give the earlier one first"
@@ -252,7 +252,8 @@ def host_target(text: str) -> str:
     return ("*." if text.strip().startswith("*.") else "") + host_of(canonical(f"http://{name}/"))
 
 
-def _time(option: str, text: str | None) -> float | None:
+def time_in(option: str, text: str | None) -> float | None:
+    """Seconds since 1970 of what was typed behind an option; None where nothing was."""
     from joro.archive.times import time_of, time_of_stamp
 
     if text is None:

@@ -1,0 +1,56 @@
+"""`joro export`, as it is typed."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from joro.indexer import index_new
+from tests.exporter.exports import filled, pages
+
+
+def joro(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "joro", *map(str, words)], capture_output=True, text=True, check=False
+    )
+
+
+def test_each_format_is_written_and_told(tmp_path: Path) -> None:
+    collection = filled(tmp_path)
+    index_new(collection)
+    out = joro("export", "-C", collection.path, "--to", tmp_path / "all.wacz").stdout
+    assert out.startswith("captures: 7 of 8, reserved by its owner: 1; ")
+    assert zipfile.is_zipfile(tmp_path / "all.wacz")
+    assert not (tmp_path / "all.wacz.parts").exists()
+    words = ("--format", "warc", "--query", "english", "--since", "2026-11-17")
+    joro("export", "-C", collection.path, "--to", tmp_path / "warc", *words)
+    assert pages(tmp_path / "warc") == [("http://b.example/", 1.0)]
+    proof = subprocess.run(
+        ["sha256sum", "-c", "_SHA256SUMS"], cwd=tmp_path / "warc", capture_output=True, text=True, check=True
+    )
+    assert proof.stdout.count(": OK") == 2
+    joro("export", "-C", collection.path, "--to", tmp_path / "s1", "--format", "s1", "--host", "^b")
+    assert [path.name for path in (tmp_path / "s1" / "html").glob("*/*/*")] == ["b.example:80"]
+    told = joro(
+        "export", "-C", collection.path, "--to", tmp_path / "t", "--format", "parquet", "--language", "ja"
+    )
+    assert told.stdout.startswith("rows: 4 of 8, another language: 3, reserved by its owner: 1; ")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--host", "("], "is no regular expression"),
+        (["--since", "soon"], "is no time"),
+        (["--query", "x"], "--query needs an index"),
+        (["--format", "zip"], "'zip' is not one of"),
+    ],
+)
+def test_mistakes_are_told_and_nothing_is_written(words: list[str], complaint: str, tmp_path: Path) -> None:
+    collection = filled(tmp_path)
+    answered = joro("export", "-C", collection.path, "--to", tmp_path / "out", *words)
+    assert answered.returncode == 2
+    assert complaint in answered.stderr
+    assert not (tmp_path / "out").exists()

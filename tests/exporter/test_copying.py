@@ -1,0 +1,104 @@
+from pathlib import Path
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+
+from joro.archive.cdx import REVISIT
+from joro.archive.check import check
+from joro.archive.names import Position, warcs
+from joro.archive.read import records, response_at
+from joro.errors import UsageError
+from joro.exporter import copying
+from joro.exporter.selection import Selection
+from joro.store.collection import Collection
+from tests.exporter.exports import DAY_S, captures, exported, filled, pages
+from tests.index.archived import START
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Collection:
+    return filled(tmp_path)
+
+
+def assert_sound(directory: Path) -> None:
+    for name in warcs(directory):
+        assert check(directory, name).problems == []
+        with (directory / name).open("rb") as file:
+            for record in ArchiveIterator(file, check_digests="raise"):
+                record.raw_stream.read()
+
+
+def test_an_export_holds_what_the_archive_holds(collection: Collection, tmp_path: Path) -> None:
+    state = exported(collection, tmp_path / "out")
+    assert (state.copied, state.looked_at, state.is_done) == (7, 8, True)
+    ours = {(each.url, each.time): each for each in captures(collection.archive)}
+    for theirs in captures(tmp_path / "out"):
+        mine = ours[theirs.url, theirs.time]
+        assert (theirs.digest, theirs.mime, theirs.status) == (mine.digest, mine.mime, mine.status)
+        assert response_at(tmp_path / "out", theirs).body == response_at(collection.archive, mine).body
+    assert_sound(tmp_path / "out")
+
+
+def test_requests_go_with_their_answers(collection: Collection, tmp_path: Path) -> None:
+    exported(collection, tmp_path / "out")
+    (warc,) = warcs(tmp_path / "out")
+    requests = [record for record in records(tmp_path / "out" / warc) if record.type == "request"]
+    assert [record.block[:9] for record in requests] == [b"GET /same"]
+
+
+def test_a_part_is_complete_in_itself(collection: Collection, tmp_path: Path) -> None:
+    """The capture that holds the bytes is not in the period, so the first one in it gets them."""
+    exported(collection, tmp_path / "out", Selection(host="jp", since=START + DAY_S))
+    first, second = captures(tmp_path / "out")
+    assert (first.mime, second.mime) == ("text/html", REVISIT)
+    assert response_at(tmp_path / "out", second).body == response_at(tmp_path / "out", first).body != b""
+    assert_sound(tmp_path / "out")
+
+
+@pytest.mark.parametrize("killed_at", [1, 3, 5, 7])
+def test_an_interrupted_export_goes_on_as_if_nothing_had_happened(
+    collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: int
+) -> None:
+    monkeypatch.setattr(copying, "BATCH", 2)
+
+    def dying(looked_at: int, copied: int) -> None:
+        if looked_at == killed_at:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        exported(collection, tmp_path / "out", progress=dying)
+    state = exported(collection, tmp_path / "out")
+    exported(collection, tmp_path / "whole")
+    assert (state.copied, state.looked_at) == (7, 8)
+    assert pages(tmp_path / "out") == pages(tmp_path / "whole")
+    assert_sound(tmp_path / "out")
+
+
+def test_what_was_flushed_but_not_noted_is_cut_off(collection: Collection, tmp_path: Path) -> None:
+    exported(collection, tmp_path / "out")
+    state = copying.resumed(tmp_path / "out", Selection())
+    middle = captures(tmp_path / "out")[2]
+    state.is_done, state.copied, state.looked_at = False, 2, 2
+    state.after = ("example,b)/gone", START, "~", 0)
+    copying.save(tmp_path / "out", state, Position(middle.warc, middle.offset))
+    exported(collection, tmp_path / "out")
+    exported(collection, tmp_path / "whole")
+    assert pages(tmp_path / "out") == pages(tmp_path / "whole")
+    assert_sound(tmp_path / "out")
+
+
+def test_a_finished_export_is_not_made_again(collection: Collection, tmp_path: Path) -> None:
+    exported(collection, tmp_path / "out")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}
+    exported(collection, tmp_path / "out")
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()} == before
+
+
+def test_the_directory_of_something_else_is_refused(collection: Collection, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    with pytest.raises(UsageError, match="is not empty"):
+        exported(collection, tmp_path / "full")
+    exported(collection, tmp_path / "out")
+    with pytest.raises(UsageError, match="another selection"):
+        exported(collection, tmp_path / "out", Selection(host="jp"))
