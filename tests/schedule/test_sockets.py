@@ -11,6 +11,7 @@ from joro.schedule.sockets import (
     bearable_need,
     bound,
     is_feasible,
+    least_share,
     priority,
     share_out,
     socket_share,
@@ -73,3 +74,17 @@ def test_sockets_are_shared_out_and_none_is_made_up(
     assert pools.total == sockets
     assert min(pools.refresh, pools.infeasible, pools.discovery) >= 0
     assert pools.refresh <= wanted(need) or pools.infeasible < bound(infeasible_need)
+
+
+def test_discovery_keeps_its_least_share_when_sockets_are_short() -> None:
+    pools = share_out(20, need=27.54, infeasible_need=3.2, least_discovery=2)
+    assert pools == Pools(refresh=17, infeasible=1, discovery=2, least_discovery=2)
+
+
+@pytest.mark.parametrize(
+    ("sockets", "percent", "least"), [(1, 50, 0), (2, 10, 1), (6, 10, 1), (40, 10, 4), (100, 0, 0)]
+)
+def test_a_least_share_is_one_socket_at_least_where_there_are_two(
+    sockets: int, percent: int, least: int
+) -> None:
+    assert least_share(sockets, percent) == least

@@ -13,6 +13,8 @@ import msgspec
 from joro.cli.options import collection_option
 from joro.errors import CollectionError
 from joro.explainer import moment
+from joro.robot.batches import BatchReport
+from joro.robot.batches import last_report as last_batch
 from joro.robot.planner import PlanReport, combined, last_report
 from joro.store.accounts import Coverage, coverage
 from joro.store.collection import Collection
@@ -41,7 +43,7 @@ def stats(collection: Collection, as_json: bool) -> None:
 
     Every page found stands in exactly one account, every server in the best of its pages' accounts. Where
     pages are kept fresh, the last planning round is told, too: what they wish for, what it takes, what is
-    kept of it, and what was missed.
+    kept of it, and what was missed; and, of pages taken in batches, how the last batch ended.
 
     \b
     joro stats -C my-web
@@ -56,7 +58,7 @@ def stats(collection: Collection, as_json: bool) -> None:
 
 
 def _facts(collection: Collection) -> dict[str, Any]:
-    counts, servers, plans = _frontier_facts(collection)
+    counts, servers, plans, batches = _frontier_facts(collection)
     warcs = list(collection.archive.glob("*.warc.gz"))
     return {
         "collection": str(collection.path),
@@ -72,6 +74,7 @@ def _facts(collection: Collection) -> dict[str, Any]:
         "largest_servers": {name: record.visited for name, record in servers[:LARGEST]},
         "plan": msgspec.to_builtins(combined(plans)) if plans else None,
         "robots_planning": len(plans),
+        "batches": msgspec.to_builtins(batches),
     }
 
 
@@ -85,7 +88,7 @@ def _coverage(counts: Counts, servers: list[tuple[str, ServerRecord]]) -> Covera
 
 def _frontier_facts(
     collection: Collection,
-) -> tuple[Counts, list[tuple[str, ServerRecord]], list[PlanReport]]:
+) -> tuple[Counts, list[tuple[str, ServerRecord]], list[PlanReport], list[BatchReport]]:
     folders = shares(collection.frontier, share_count(collection.frontier))
     if not folders:
         raise CollectionError(f"{collection.path} holds no page yet", remedy="run: joro crawl SEED")
@@ -94,9 +97,10 @@ def _frontier_facts(
     servers = [entry for frontier in frontiers for entry in frontier.all_servers() if entry[1].found]
     counts = total_counts(frontiers)
     plans = [report for frontier in frontiers if (report := last_report(frontier)) is not None]
+    batches = [batch for frontier in frontiers if (batch := last_batch(frontier)) is not None]
     for frontier in frontiers:
         frontier.abandon()
-    return counts, sorted(servers, key=lambda entry: -entry[1].visited), plans
+    return counts, sorted(servers, key=lambda entry: -entry[1].visited), plans, batches
 
 
 def _print(facts: dict[str, Any]) -> None:
@@ -123,6 +127,8 @@ def _print(facts: dict[str, Any]) -> None:
         console.print("\n[bold]keeping pages fresh[/]", highlight=False)
         for line in _plan(msgspec.convert(facts["plan"], PlanReport), facts["robots_planning"]):
             console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
+    for batch in msgspec.convert(facts["batches"], list[BatchReport]):
+        console.print(f"  {batch}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _plan(plan: PlanReport, robots: int) -> Iterator[str]:

@@ -49,6 +49,22 @@ class Refresh:
     gone_visits: int = setting(
         4, "a page gone at so many visits in a row, each twice as far apart, is given up", least=1
     )
+    batch_pages: int = setting(
+        0,
+        "known pages are taken in batches of so many, the next when one is done or too slow; 0 = as they are"
+        " due",
+        least=0,
+    )
+    batch_collapsed_percent: int = setting(
+        20, "a batch is too slow when this is left of its best speed and sockets stand idle", least=1, most=99
+    )
+    batch_window_s: float = setting(
+        300.0, "the speed of a batch is the mean of so long; none ends before twice that", least=1.0
+    )
+    languages: tuple[str, ...] = setting(
+        (), 'servers with a page in one of these are gone through whole in every cycle: ["ja"]'
+    )
+    cycle_days: int = setting(30, "length of a cycle", least=1)
     watch: bool = setting(
         True, "also read feeds, sitemaps and front pages, as often as something new appears there"
     )
@@ -61,6 +77,12 @@ class Refresh:
     plan_every_s: float = setting(600.0, "sockets and prices are worked out anew so often", least=1.0)
     socket_margin_percent: int = setting(
         130, "sockets kept for refreshing, as a part of the least number that can do", least=100
+    )
+    discovery_percent: int = setting(
+        10,
+        "sockets that new pages have in any case, of all; one at least, where there are two",
+        least=0,
+        most=90,
     )
     when_infeasible: str = setting(
         "stretch",

@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from joro.clock import Clock
 from joro.config import Refresh
 from joro.model import Known, Outcome, Page, Visit
+from joro.parse.page import document_of
+from joro.robot.batches import Batches
 from joro.robot.lessons import STATE, Lesson, Lessons, dated, looked_at
 from joro.robot.planner import Planner, PlanReport
 from joro.robot.policy import Policy
 from joro.schedule import prior
 from joro.schedule.plan import Timing, wish
-from joro.store.calendar import Entries
+from joro.store.calendar import ENTRY, Entries
 from joro.store.frontier import Frontier
 from joro.store.records import PageRecord, Upkeep
 from joro.store.upkeep import counting
@@ -46,6 +48,8 @@ _KEPT_WORDS = frozenset(outcome.value for outcome in KEPT)
 ADOPTED_AT_ONCE = 10_000
 ADOPTED = "adopted"
 
+_NO_ENTRIES: Entries = np.empty(0, ENTRY)
+
 
 class Keeper:
     """The pages of one robot that are visited again."""
@@ -60,6 +64,7 @@ class Keeper:
         self._planner = planner
         self._clock = clock
         self._lessons = Lessons(frontier, settings, planner)
+        self._batches = Batches(frontier, settings, clock, planner.sockets)
         self._urged: list[str] = []  # servers of pages urged since the last commit
         if self.enabled and has_dates:
             planner.resume()
@@ -101,26 +106,33 @@ class Keeper:
         self.settle()
         if not self.enabled:
             return []
-        now, calendar = self._clock.now(), self._frontier.calendar
-        popped = calendar.pop(now, BATCH)
         urged, self._urged = self._urged, []
-        if not len(popped):
-            return urged
-        dates = self._dates(popped)
-        is_due = dates <= now
-        early = popped[~is_due]
-        visited_at = early["state"].view(STATE)["visited_at"]
-        calendar.put_off(early, looked_at(now, visited_at, dates[~is_due]))
-        due = popped[is_due]
+        until, room = self._batches.room(BATCH)
+        popped = self._frontier.calendar.pop(until, room) if room else _NO_ENTRIES
+        due = self.sift(popped) if len(popped) else popped
         records = self._frontier.records(due["mark"])
-        calendar.drop(due)
-        return urged + [
+        self._frontier.calendar.drop(due)
+        waiting = [
             server_of(record.url)
             for record, counts, date in zip(
                 records, counting(due, records).tolist(), due["due"].tolist(), strict=True
             )
             if counts and record is not None and self._wait_since(record, date)
         ]
+        if room:
+            self._batches.brought(waiting, is_last=len(popped) < room)
+        return urged + waiting
+
+    def sift(self, popped: Entries) -> Entries:
+        """The pages that are due at the present price; the others are looked at again later."""
+        now = self._clock.now()
+        dates = self._dates(popped)
+        is_due = dates <= now
+        early = popped[~is_due]
+        visited_at = np.abs(early["state"].view(STATE)["visited_at"])
+        looks = looked_at(now, visited_at, dates[~is_due])
+        self._frontier.calendar.put_off(early, np.minimum(looks, now + self._planner.look_within_s[1]))
+        return popped[is_due]
 
     def _wait_since(self, record: PageRecord, date: float) -> bool:
         """Let a page wait that is due since then; its record remembers, so that a late visit is noticed."""
@@ -131,19 +143,25 @@ class Keeper:
         return True
 
     def _wait(self, record: PageRecord, *, urgent: bool) -> bool:
-        return self._frontier.wait_again(record, first=True, urgent=urgent)
+        if not self._frontier.wait_again(record, first=True, urgent=urgent):
+            return False
+        self._frontier.server(server_of(record.url)).due += 1
+        return True
 
     def _dates(self, popped: Entries) -> NDArray[np.float64]:
         """When pages should be visited by what they cost and are worth now; a signal's date stands."""
         state = popped["state"].view(STATE)
-        if self.policy.is_drawn:
-            return np.asarray(popped["due"], np.float64)
+        visited_at, is_new = np.abs(state["visited_at"]), state["visited_at"] < 0.0
         others = self._planner.said_of(popped["server"]) - prior.said(state["history"])
         wished = self.policy.intervals_s(
             state["history"], state["weight"], np.maximum(others, [0.0, -np.inf])
         )
-        interval = self._planner.page_intervals_s(popped["server"], wished, state["weight"])
-        return np.where(state["visited_at"] > 0.0, state["visited_at"] + interval, popped["due"])
+        first_s = self._settings.first_interval_s
+        wished[is_new] = np.minimum(wished[is_new], first_s) if self.policy.has_studied else first_s
+        dates = visited_at + self._planner.page_intervals_s(popped["server"], wished, state["weight"])
+        dates = np.minimum(dates, self._planner.cycle_dues(popped["server"], visited_at))
+        is_fixed = (visited_at == 0.0) | self.policy.is_drawn
+        return np.where(is_fixed, popped["due"], dates)
 
     def before(self, page: Page) -> PageRecord | None:
         """What is known of a page from an earlier visit."""
@@ -154,9 +172,9 @@ class Keeper:
         return page if before is None else replace(page, hops=before.hops, cgi_hops=before.cgi_hops)
 
     def plan_if_due(self) -> None:
-        """Plan anew when it is time."""
-        if self.enabled and self._planner.is_due:
-            self._planner.round()
+        """Plan anew when it is time, a little after each commit."""
+        if self.enabled:
+            self._planner.advance()
 
     def known(self, before: PageRecord | None) -> Known | None:
         """The last capture that has the bytes of a page."""
@@ -183,6 +201,9 @@ class Keeper:
         """
         care = before.upkeep if before is not None else None
         server = self._frontier.server(visit.page.server)
+        if before is not None:
+            server.due = max(server.due - 1, 0)  # people may have let it wait, uncounted
+            self._batches.visited(visit.page.server)
         if visit.response is not None and visit.elapsed_s > 0.0:
             timing = Timing(server.download_s, server.longest_download_s)
             server.download_s, server.longest_download_s = timing.after(visit.elapsed_s, server.visited)
@@ -203,6 +224,8 @@ class Keeper:
         lesson = Lesson(visit.page, visit.time, care, None)
         if visit.outcome in KEPT:
             lesson.after, lesson.is_seen = _seen(visit, care, digest, main), True
+            if self._settings.languages and lesson.after.captured_at == visit.time:
+                lesson.after.language = _language_of(visit)
             if care is not None and care.body:
                 lesson.elapsed_s = max(visit.time - care.seen_at, 1e-3)
                 lesson.changed = is_changed(visit, care, digest, main)
@@ -249,6 +272,12 @@ def validated(count: int, visit: Visit, care: Upkeep, digest: str) -> int:
         return count
     is_lie = visit.response.headers.get(name, "") == before
     return -FORGIVEN_AFTER if is_lie else min(count + 1, TRUSTED_AFTER)
+
+
+def _language_of(visit: Visit) -> str:
+    if visit.outcome is not Outcome.OK or visit.response is None:
+        return ""
+    return document_of(visit.page.url, visit.response).language
 
 
 def _seen(visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep:

@@ -20,6 +20,7 @@ from joro.config import Refresh
 from joro.model import Page
 from joro.robot.planner import Planner
 from joro.schedule import change, prior
+from joro.schedule.cycle import dues_at
 from joro.schedule.plan import cells_of, unwish, wish
 from joro.store.calendar import Entries, entries
 from joro.store.frontier import Frontier
@@ -34,6 +35,7 @@ Flags = NDArray[np.bool_]
 LOOKED_AT, SOON = 0.6, 0.15
 
 #: What the calendar keeps with a date, so that it can be worked out anew without the page's record.
+#: `visited_at` is negative for pages visited once, and 0 where the date stands.
 STATE = np.dtype([("history", change.HISTORY), ("weight", "<f4"), ("visited_at", "<f8")])
 
 
@@ -101,16 +103,18 @@ class _Batch:
         histories = self._observed()
         wished = self._wished(histories)
         kept = self._planner.page_intervals_s(self._names, wished, self._weights)
-        for lesson, interval_s, due in zip(
-            self._lessons, wished.tolist(), (self._times + kept).tolist(), strict=True
-        ):
+        dues = self._times + kept
+        if self._settings.languages:
+            self._count_languages()
+            wished, dues = self._cycled(wished, dues)
+        for lesson, interval_s, due in zip(self._lessons, wished.tolist(), dues.tolist(), strict=True):
             _complete(lesson, interval_s, due)
         self._count_wishes(histories)
         here = [number for number, each in enumerate(self._lessons) if each.after is not None]
         cares = [each.after for each in self._lessons if each.after is not None]
         marks = [fingerprint(self._lessons[number].page.url) for number in here]
         self._calendar.push(
-            dated(marks, self._names[here], cares, self._times[here], is_moved=not self._policy.is_drawn)
+            dated(marks, self._names[here], cares, self._times[here], self._planner.look_within_s)
         )
 
     def _observed(self) -> change.Histories:
@@ -142,6 +146,23 @@ class _Batch:
         first_s = self._settings.first_interval_s
         wished[first] = np.minimum(wished[first], first_s) if self._policy.has_studied else first_s
         return wished
+
+    def _count_languages(self) -> None:
+        for server, lesson in zip(self._servers, self._lessons, strict=True):
+            for care, step in ((lesson.before, -1), (lesson.after, 1)):
+                if care is not None and care.language:
+                    count = server.languages.get(care.language, 0) + step
+                    server.languages[care.language] = max(count, 0)
+
+    def _cycled(self, wished: Floats, dues: Floats) -> tuple[Floats, Floats]:
+        """Intervals and dates, no later than the next cycle of a server that has one."""
+        here = np.array([self._planner.has_cycle(server) for server in self._servers])
+        cycle_s = self._planner.cycle_s
+        next_s = dues_at(self._names, self._times, cycle_s)
+        return (
+            np.where(here, np.minimum(wished, cycle_s), wished),
+            np.where(here, np.minimum(dues, next_s), dues),
+        )
 
     def _count_missed(self) -> None:
         """S0 counts periods without a visit: a page visited two intervals late missed two.
@@ -216,23 +237,37 @@ def dated(
     servers: NDArray[np.uint64],
     cares: Sequence[Upkeep],
     times: NDArray[np.float64],
-    *,
-    is_moved: bool = True,
+    look_within_s: tuple[float, float] = (math.inf, math.inf),
 ) -> Entries:
     """The entries for pages of these servers, all of them fingerprints, visited or looked at then.
 
-    `is_moved`: prices may move the dates of those that have a price, so they are looked at before.
+    Prices may move the dates of those that have one, so they are looked at before, within so long; and so
+    are, within as long as the second number says, those visited only once.
     """
     state = np.zeros(len(cares), STATE)
     state["history"] = change.unpack([care.history for care in cares])
     state["weight"] = [care.weight for care in cares]
     due: Floats = np.array([care.due for care in cares])
-    priced = np.array([is_priced(care) for care in cares], bool)
-    state["visited_at"][priced] = [care.seen_at for care in cares if is_priced(care)]
-    if is_moved:
-        due[priced] = looked_at(times[priced], state["visited_at"][priced], due[priced])
+    within_s, new_within_s = look_within_s
+    visited_at = np.array([_movable_since(care) for care in cares])
+    if new_within_s == math.inf:
+        visited_at = np.maximum(visited_at, 0.0)  # their dates stand
+    priced, new = visited_at > 0.0, visited_at < 0.0
+    if within_s:
+        looks = looked_at(times[priced], visited_at[priced], due[priced])
+        due[priced] = np.minimum(looks, times[priced] + within_s)
+    due[new] = np.minimum(due[new], times[new] + new_within_s)
+    state["visited_at"] = visited_at
     versions = [care.version for care in cares]
     return entries(due, marks, versions, servers, state.view(f"V{STATE.itemsize}"))
+
+
+def _movable_since(care: Upkeep) -> float:
+    """When a page was there last, negative if only once; 0: its date stands, whatever the price."""
+    if is_priced(care):
+        return care.seen_at
+    is_new = care.body and not care.history and not care.absences and not care.polled
+    return -care.seen_at if is_new else 0.0
 
 
 def looked_at(now: float | Floats, visited_at: ArrayLike, due: Floats) -> Floats:

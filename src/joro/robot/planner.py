@@ -12,6 +12,7 @@ import logging
 import math
 from array import array
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 import msgspec
 import numpy as np
@@ -21,10 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 from joro.clock import Clock
 from joro.config import Refresh
 from joro.robot.policy import Policy
-from joro.schedule import change, prior
+from joro.schedule import change, cycle, prior
 from joro.schedule.feasible import Rule
 from joro.schedule.plan import Plan, Round, Timing
-from joro.schedule.sockets import Order, priority
+from joro.schedule.sockets import Order, Pool, Pools, is_feasible, least_share, priority
 from joro.store.frontier import Frontier
 from joro.store.records import ServerRecord
 from joro.url import fingerprint, server_of
@@ -41,8 +42,14 @@ _SUMMED = (
 LEAST_BUDGET_PER_S = 1e-12
 #: Pages looked at in a round, to learn what pages are like and what a visit must be worth.
 SAMPLE = 4_096
+#: Servers looked at in one go while other work waits.
+SLICE = 1_000
+#: A server is slower than the plan has it when it is so by more than this: its longest download fades.
+SLACK = 1.01
 #: Where the last report is remembered, for `joro stats` and the portal.
 REPORT = "plan"
+
+_decode = msgspec.msgpack.Decoder(ServerRecord).decode
 
 
 class PlanReport(msgspec.Struct):
@@ -95,18 +102,23 @@ class Planner:
         sockets: int,
         minimum_s: Callable[[str, ServerRecord], float],
         share: int = 1,
+        discovers: bool = True,
     ) -> None:
         self._frontier = frontier
         self._settings = settings
         self._clock = clock
-        self._sockets = sockets
+        self.sockets = sockets
         self._minimum_s = minimum_s
         self._share = share  # robots that share the budget
         self._order = Order[settings.order.upper()]
         self._planned_at = clock.now()
-        self._access_s: dict[str, float] = {}  # of servers asked about since the last round
+        self._least_discovery = least_share(sockets, settings.discovery_percent if discovers else 0)
+        self._paces: dict[str, tuple[float, float]] = {}  # I_i and I_min of servers asked about since a round
         self.policy = Policy(settings)
         self._said = _Sayings()
+        self._walk: _Walk | None = None
+        self.cycle_s = int(settings.cycle_days * cycle.DAY_S)
+        self._cycled: NDArray[np.uint64] = np.empty(0, np.uint64)  # servers that have a cycle
         self.plan: Plan | None = None
         self.report: PlanReport | None = None
 
@@ -125,47 +137,91 @@ class Planner:
             return np.asarray(wished_s, np.float64)
         return np.asarray(self.plan.page_intervals_s(servers.tolist(), wished_s, weights), np.float64)
 
+    @property
+    def pools(self) -> Pools | None:
+        """The sockets each pool may have, until the next round."""
+        return self.plan.pools if self.plan is not None else None
+
+    def pool_of(self, server: str) -> Pool:
+        """What a server would be visited for next."""
+        record = self._frontier.server(server)
+        if not record.due and not self._frontier.is_urgent(server):
+            return Pool.DISCOVERY
+        return Pool.REFRESH if self._keeps_pace(server, record) else Pool.INFEASIBLE
+
+    def _keeps_pace(self, server: str, record: ServerRecord) -> bool:
+        """Can the server alone keep its schedule, as the plan has it and by what was seen since?"""
+        if self.plan is None or not record.wishes:
+            return True
+        interval, minimum = self._pace(server, record)
+        is_slow = not is_feasible(record.longest_download_s, interval * SLACK, minimum)
+        return not is_slow and fingerprint(server) not in self.plan.own
+
     def rank(self, server: str, ready_at: float) -> float:
         """The key of a waiting server: the smallest gets the next socket; infinite without refreshing."""
         record = self._frontier.server(server)
         if not record.wishes:
             return math.inf
-        return priority(self._order, ready_at, self._access_interval_s(server, record), record.download_s)
+        return priority(self._order, ready_at, self._pace(server, record)[0], record.download_s)
 
-    def _access_interval_s(self, server: str, record: ServerRecord) -> float:
+    def _pace(self, server: str, record: ServerRecord) -> tuple[float, float]:
+        """The access interval of a server, and the least that politeness allows."""
         if self.plan is None:
-            return max(self._minimum_s(server, record), 1.0)
-        interval = self._access_s.get(server)
-        if interval is None:
+            minimum = self._minimum_s(server, record)
+            return max(minimum, 1.0), minimum
+        pace = self._paces.get(server)
+        if pace is None:
             minimum = self._minimum_s(server, record)
             interval = self.plan.access_interval_s(fingerprint(server), record.wishes, minimum)
-            self._access_s[server] = interval
-        return interval
+            pace = self._paces[server] = interval, minimum
+        return pace
 
     @property
     def is_due(self) -> bool:
         """Is it time for a round?"""
         return self._clock.now() - self._planned_at >= self._settings.plan_every_s
 
+    def advance(self) -> None:
+        """Plan anew, when it is time, over all servers as of the last commit: some of them at each call.
+
+        A hundred thousand at once would keep everybody waiting for seconds.
+        """
+        if self._walk is None and self.is_due:
+            self._walk = _Walk(self._settings.when_infeasible)
+        if self._walk is not None and self._go_on(self._walk, SLICE):
+            self._conclude(self._walk)
+            self._walk = None
+
     def round(self) -> PlanReport:
-        """Plan anew, over all servers as of the last commit."""
-        planning = Round(Rule(self._settings.when_infeasible))
-        pages = 0
-        said = _Sayings()
-        for server, record in self._frontier.all_servers():
-            pages += sum(count for count, _ in record.wishes.values())
-            said.add(fingerprint(server), record.said)
+        """Plan anew at once, over all servers as of the last commit."""
+        walk, self._walk = _Walk(self._settings.when_infeasible), None
+        while not self._go_on(walk, SLICE):
+            pass
+        return self._conclude(walk)
+
+    def _go_on(self, walk: _Walk, servers: int) -> bool:
+        """Look at so many more; True when all have been seen."""
+        seen = 0
+        for key, packed in islice(self._frontier.scan(b"s", walk.next_key), servers):
+            server, record = key[1:].decode(), _decode(packed)
             if record.missed:
                 self._frontier.server(server).missed = 0
-            timing = Timing(record.download_s, record.longest_download_s)
-            minimum = self._minimum_s(server, record)
-            planning.add(fingerprint(server), record.wishes, timing, minimum, record.missed)
-        self.plan = planning.plan(self._sockets, margin=self._settings.socket_margin_percent / 100)
-        self._access_s.clear()
-        self._said = said
-        self._study(pages, self._budget_per_s(self.plan))
+            walk.add(fingerprint(server), record, self._minimum_s(server, record))
+            if self.has_cycle(record):
+                walk.cycled.append(fingerprint(server))
+            walk.next_key = key + b"\0"
+            seen += 1
+        return seen < servers
+
+    def _conclude(self, walk: _Walk) -> PlanReport:
+        margin = self._settings.socket_margin_percent / 100
+        self.plan = walk.planning.plan(self.sockets, margin=margin, least_discovery=self._least_discovery)
+        self._paces.clear()
+        self._said = walk.said
+        self._cycled = np.array(walk.cycled, np.uint64)
+        self._study(walk.pages, self._budget_per_s(self.plan))
         self._planned_at = self._clock.now()
-        self.report = _report(self.plan, self._planned_at, self._sockets, self.policy.price)
+        self.report = _report(self.plan, self._planned_at, self.sockets, self.policy.price)
         self._frontier.keep(REPORT, msgspec.json.encode(self.report))
         (log.warning if self.report.is_revised or self.report.missed else log.info)("%s", self.report)
         return self.report
@@ -187,6 +243,30 @@ class Planner:
         share = len(sample) / max(pages, len(sample))
         self.policy.study(histories, weights, np.maximum(others, [0.0, -np.inf]), budget_per_s * share)
 
+    def cycle_dues(self, servers: NDArray[np.uint64], visited_at: ArrayLike) -> NDArray[np.float64]:
+        """When pages visited then are due by the cycle of their servers; infinity where there is none."""
+        dues = np.full(len(servers), np.inf)
+        if len(self._cycled):
+            here = np.isin(servers, self._cycled)
+            dues[here] = cycle.dues_at(servers[here], np.asarray(visited_at)[here], self.cycle_s)
+        return dues
+
+    @property
+    def look_within_s(self) -> tuple[float, float]:
+        """How soon dates are looked at again, of pages with a price and of those visited once.
+
+        Drawn intervals stand. Where languages are chosen, a server may come to have a cycle at any time.
+        """
+        if self.policy.is_drawn:
+            return 0.0, math.inf
+        within_s = self.cycle_s / 2 if self._settings.languages else math.inf
+        return within_s, within_s
+
+    def has_cycle(self, record: ServerRecord) -> bool:
+        """Is a server gone through whole in every cycle?"""
+        chosen = self._settings.languages
+        return bool(chosen) and bool(record.languages) and cycle.holds_any(record.languages, chosen)
+
     def said_of(self, servers: NDArray[np.uint64]) -> prior.Said:
         """What the pages of servers, by fingerprint, had said when the last round began."""
         return self._said.of(servers)
@@ -195,6 +275,23 @@ class Planner:
         wanted = self._settings.visits_per_day / 86_400.0 / self._share
         budget = min(wanted, plan.affordable_per_s) if wanted else plan.affordable_per_s
         return max(budget, LEAST_BUDGET_PER_S)
+
+
+class _Walk:
+    """A round under way: what the servers seen so far come to."""
+
+    def __init__(self, rule: str) -> None:
+        self.planning = Round(Rule(rule))
+        self.said = _Sayings()
+        self.cycled = array("Q")
+        self.pages = 0
+        self.next_key = b"s"
+
+    def add(self, server: int, record: ServerRecord, minimum_s: float) -> None:
+        self.pages += sum(count for count, _ in record.wishes.values())
+        self.said.add(server, record.said)
+        timing = Timing(record.download_s, record.longest_download_s)
+        self.planning.add(server, record.wishes, timing, minimum_s, record.missed)
 
 
 class _Sayings:

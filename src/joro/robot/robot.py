@@ -121,7 +121,8 @@ class Robot:
         self._close(one)
 
     def _take(self, server: str) -> Page | None:
-        page = self.frontier.take(server)
+        page = self.frontier.take_new(server) if self._turns.is_for_new(server) else None
+        page = page or self.frontier.take(server)
         if page is None and self.frontier.has_found:
             self._settle()  # its next page may be among the links just found
             page = self.frontier.take(server)
@@ -308,12 +309,18 @@ class Robot:
         self.exchange = Exchange(collection.frontier / "exchange", share, self.frontier)
         refresh, sockets = settings.refresh, settings.fetch.sockets
         planner = Planner(
-            self.frontier, refresh, clock, sockets=sockets, minimum_s=self._least_s, share=share.count
+            self.frontier,
+            refresh,
+            clock,
+            sockets=sockets,
+            minimum_s=self._least_s,
+            share=share.count,
+            discovers=discovers,
         )
         self._keeper = Keeper(self.frontier, refresh, planner, clock)
         watching = self.frontier, refresh, self._keeper, self._boundary, self.exchange, share
         self._watcher = Watcher(*watching, self._register, self._exclusions.rules, discovers=discovers)
-        self._turns = Turns(planner.rank if refresh.enabled else None)
+        self._turns = Turns(planner if refresh.enabled else None)
         self._replay(collection)
         limit = settings.archive.warc_limit_bytes
         self._archive = WarcWriter(

@@ -75,8 +75,10 @@ def seen(elapsed_s: ArrayLike, changed: ArrayLike, trust: ArrayLike = 1.0) -> Gr
     exponent = _exponents(elapsed_s)
     missed = (1 - np.asarray(trust, dtype=np.float32)).reshape(-1, 1)
     differs = -np.expm1(-exponent)
-    with np.errstate(divide="ignore"):
-        unchanged = np.where(missed > 0, np.log1p((missed - 1) * differs), -exponent)
+    unchanged = -exponent
+    if missed.any():
+        with np.errstate(divide="ignore"):
+            unchanged = np.where(missed > 0, np.log1p((missed - 1) * differs), unchanged)
     return np.where(_column(changed), np.log(np.maximum(differs, 1e-30)), unchanged)
 
 

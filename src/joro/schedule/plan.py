@@ -129,7 +129,7 @@ class Plan:
     revision: Revision
     pools: Pools
     affordable_per_s: float  # visits that sockets and politeness allow, if pages wished for them
-    own: Mapping[int, float]  # strength for the servers that need more than the others
+    own: Mapping[int, float]  # strength for those that could not keep pace as wished: they have their pool
     missed: Mapping[int, int]  # visits missed since the last round, of servers that missed any
 
     def strength_of(self, server: int) -> float:
@@ -138,7 +138,8 @@ class Plan:
 
     def page_intervals_s(self, server: Sequence[int], interval_s: ArrayLike, weight: ArrayLike) -> Floats:
         """The intervals at which pages are visited that wish `interval_s`."""
-        strength = [self.strength_of(each) for each in server] if self.own else self.revision.strength
+        usual, own = self.revision.strength, self.own
+        strength = [own.get(each, usual) for each in server] if own else usual
         return revised_interval_s(self.revision.rule, interval_s, weight, strength)
 
     def access_interval_s(self, server: int, cells: Cells, minimum_s: float) -> float:
@@ -170,15 +171,18 @@ class Round:
         self._bears.extend((timing.mean_s, timing.longest_s, minimum_s))
         self._names.append(server)
 
-    def plan(self, sockets: int, *, margin: float = MARGIN) -> Plan:
-        """What holds until the next round, with so many sockets."""
+    def plan(self, sockets: int, *, margin: float = MARGIN, least_discovery: int = 0) -> Plan:
+        """What holds until the next round, with so many sockets, of which discovery has some in any case."""
         rows, bears = _columns(self._rows), _columns(self._bears)
         demand, capacity = Demand(_view(self._server), *rows), Capacity(*bears)
-        revision = self._revision(demand, capacity, sockets, margin)
-        pools = share_out(sockets, revision.after.need, revision.after.infeasible_need, margin=margin)
-        stronger = np.flatnonzero(revision.server_strength > revision.strength).tolist()
-        own = {self._names[place]: float(revision.server_strength[place]) for place in stronger}
-        affordable_per_s = _affordable_per_s(capacity, bearable_need(sockets, margin))
+        left = sockets - least_discovery
+        revision = self._revision(demand, capacity, left, margin)
+        stronger = np.flatnonzero(revision.server_strength > revision.strength)
+        own = {self._names[place]: float(revision.server_strength[place]) for place in stronger.tolist()}
+        apart = _need(demand, capacity, revision, stronger)
+        whole = revision.after.need + revision.after.infeasible_need
+        pools = share_out(sockets, whole - apart, apart, margin=margin, least_discovery=least_discovery)
+        affordable_per_s = _affordable_per_s(capacity, bearable_need(left, margin))
         return Plan(revision, pools, affordable_per_s, own, self.missed)
 
     def _revision(self, demand: Demand, capacity: Capacity, sockets: int, margin: float) -> Revision:
@@ -190,6 +194,15 @@ class Round:
             strengths = np.full(len(capacity), neutral)
             return Revision(self.rule, neutral, strengths, 0, standing, replace(standing, missed=0))
         return revise(self.rule, demand, capacity, sockets, margin=margin, missed=missed)
+
+
+def _need(demand: Demand, capacity: Capacity, revision: Revision, servers: NDArray[np.intp]) -> float:
+    """Sockets that the revised schedule of some servers takes."""
+    if not len(servers):
+        return 0.0
+    strength = revision.server_strength[demand.server]
+    loads = demand.loads_per_s(len(capacity), revision.rule, strength)[servers]
+    return float(np.minimum(capacity.mean_s[servers] * loads, 1.0).sum())
 
 
 def _columns(of: array[float]) -> Floats:

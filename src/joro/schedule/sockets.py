@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -98,27 +99,71 @@ def bearable_need(sockets: int, margin: float = MARGIN) -> float:
     return max((sockets - SPARE) / margin, _LEAST_NEED * sockets)
 
 
+class Pool(enum.IntEnum):
+    """For what a server gets a socket."""
+
+    REFRESH = 0  # known pages, of a server that can keep its schedule
+    INFEASIBLE = 1  # known pages, of one that cannot: it holds up nobody but its like
+    DISCOVERY = 2  # pages never visited
+
+
 @dataclass(frozen=True, slots=True)
 class Pools:
     """How the sockets are shared."""
 
-    refresh: int  # for servers that can keep their schedule
-    infeasible: int  # for servers that cannot: theirs alone, so that they hold up nobody else
+    refresh: int
+    infeasible: int
     discovery: int  # what is left
+    least_discovery: int = 0  # what discovery has in any case
 
     @property
     def total(self) -> int:
         return self.refresh + self.infeasible + self.discovery
 
+    def open_to(self, busy: Sequence[int]) -> Iterator[Pool]:
+        """The pools that may take one more socket while each has so many: the one to be served first, first.
 
-def share_out(sockets: int, need: float, infeasible_need: float = 0.0, *, margin: float = MARGIN) -> Pools:
-    """Refresh first, the surplus to discovery (S0-01).
+        Known pages go before new ones, but for those few sockets that new ones have in any case. Servers that
+        cannot keep pace may also have what discovery leaves unused. What refresh needs is left to it, used
+        or not: a download is not interrupted.
+        """
+        slow, new = busy[Pool.INFEASIBLE], busy[Pool.DISCOVERY]
+        if new < self.least_discovery:
+            yield Pool.DISCOVERY
+        yield Pool.REFRESH
+        spare = self.infeasible + self.discovery - slow - max(new, self.least_discovery)
+        if slow < max(self.infeasible, 1) or spare > 0:  # who became slow since the plan needs one, too
+            yield Pool.INFEASIBLE
+        if self.least_discovery <= new < max(self.discovery, self._lone):
+            yield Pool.DISCOVERY
+
+    @property
+    def _lone(self) -> int:
+        """Two pools cannot share one socket but by turns."""
+        return 1 if self.total == 1 else 0
+
+
+def share_out(
+    sockets: int,
+    need: float,
+    infeasible_need: float = 0.0,
+    *,
+    margin: float = MARGIN,
+    least_discovery: int = 0,
+) -> Pools:
+    """Refresh first, the surplus to discovery (S0-01), which has `least_discovery` in any case.
 
     Short of sockets the two refresh pools shrink in proportion, but neither to nothing while it is needed.
     """
+    left = sockets - least_discovery
     refresh, infeasible = wanted(need, margin), bound(infeasible_need)
-    if refresh + infeasible > sockets:
-        least, most = min(infeasible, 1), sockets - min(refresh, 1)
-        infeasible = max(min(max(sockets * infeasible // (refresh + infeasible), least), most), 0)
-        refresh = sockets - infeasible
-    return Pools(refresh, infeasible, sockets - refresh - infeasible)
+    if refresh + infeasible > left:
+        least, most = min(infeasible, 1), left - min(refresh, 1)
+        infeasible = max(min(max(left * infeasible // (refresh + infeasible), least), most), 0)
+        refresh = left - infeasible
+    return Pools(refresh, infeasible, sockets - refresh - infeasible, least_discovery)
+
+
+def least_share(sockets: int, percent: float) -> int:
+    """Sockets that are so much of all; one at least where there are two, if any are wished."""
+    return max(int(sockets * percent / 100), 1) if sockets > 1 and percent > 0 else 0

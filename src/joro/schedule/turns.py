@@ -1,9 +1,9 @@
 """Whose turn is it?
 
-In:    servers with the moment from which each may be visited again.
+In:    servers with the moment from which each may be visited again; perhaps their rank and pool.
 Out:   the next server that is ready, and how long to wait if none is.
 Never: hands out a server twice: from `take` until `give_back` it is busy, so no server ever sees
-       two of our requests at once.
+       two of our requests at once. Gives a pool more sockets than are its.
 Paper: S0, waiting / downloading / idle; S3, one connection to a server at a time.
 """
 
@@ -11,15 +11,34 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Iterable
+from typing import Protocol
+
+from joro.schedule.sockets import Pool, Pools
+
+
+class Ranking(Protocol):
+    """Who knows which of the servers that are ready comes first."""
+
+    @property
+    def pools(self) -> Pools | None:
+        """The sockets each pool may have; None: no limits."""
+
+    def pool_of(self, server: str) -> Pool:
+        """What the server would be visited for."""
+
+    def rank(self, server: str, ready_at: float) -> float:
+        """The smallest comes first, among those of a pool for known pages."""
 
 
 class Turns:
-    """Servers ordered by the moment they may be visited; those that may, by `rank` where there is one."""
+    """Servers ordered by the moment they may be visited; those that may, by pool and rank if known."""
 
-    def __init__(self, rank: Callable[[str, float], float] | None = None) -> None:
-        self._rank = rank
-        self._ready: list[tuple[float, float, int, str]] = []  # with a rank only
+    def __init__(self, ranking: Ranking | None = None) -> None:
+        self._ranking = ranking
+        self._ready: dict[Pool, list[tuple[float, float, int, str]]] = {pool: [] for pool in Pool}
+        self._pool: dict[str, Pool] = {}  # of servers that are ready, or busy
+        self._taken = [0] * len(Pool)  # sockets of each pool
         self._heap: list[tuple[float, int, str]] = []
         self._ready_at: dict[str, float] = {}  # waiting servers; a heap entry that differs is stale
         self._busy: set[str] = set()
@@ -35,12 +54,16 @@ class Turns:
 
     def enter(self, server: str, ready_at: float) -> None:
         """Let a server wait for its turn, unless it waits already or is being visited."""
-        if server not in self._ready_at and server not in self._busy:
+        if server in self._busy:
+            return
+        if server not in self._ready_at:
             self._push(server, ready_at)
+        elif self._ranking is not None and server in self._pool:
+            self._make_ready(server, self._ready_at[server])  # a page that is due may have come to new ones
 
     def take(self, now: float) -> str | None:
-        """The server that has been ready longest, or ranks first; now busy. None when nobody is ready."""
-        if self._rank is not None:
+        """The server that has been ready longest, or ranks first; now busy. None when nobody may leave."""
+        if self._ranking is not None:
             return self._take_first(now)
         while self._heap:
             ready_at, _, server = self._heap[0]
@@ -57,29 +80,75 @@ class Turns:
 
     def _take_first(self, now: float) -> str | None:
         while self._heap and self._heap[0][0] <= now:
-            ready_at, count, server = heapq.heappop(self._heap)
-            if self._ready_at.get(server) == ready_at and self._rank is not None:
-                heapq.heappush(self._ready, (self._rank(server, ready_at), ready_at, count, server))
-        while self._ready:
-            _, ready_at, _, server = heapq.heappop(self._ready)
+            ready_at, _, server = heapq.heappop(self._heap)
             if self._ready_at.get(server) == ready_at:
+                self._make_ready(server, ready_at)
+        for pool in self._open():
+            lender = self._lender(pool)
+            if lender is not None:
+                _, _, _, server = heapq.heappop(self._ready[lender])
                 del self._ready_at[server]
                 self._busy.add(server)
+                self._pool[server] = pool
+                self._taken[pool] += 1
                 return server
         return None
+
+    def _lender(self, pool: Pool) -> Pool | None:
+        """Where the next server of a pool is found.
+
+        Servers with known pages to visit have new ones, too: where all are such, discovery has its least
+        share of their turns.
+        """
+        if self._is_waited_for(pool):
+            return pool
+        pools = self._ranking.pools if self._ranking is not None else None
+        is_short = pool is Pool.DISCOVERY and pools is not None and self._taken[pool] < pools.least_discovery
+        return Pool.REFRESH if is_short and self._is_waited_for(Pool.REFRESH) else None
+
+    def is_for_new(self, server: str) -> bool:
+        """Is the turn of a busy server for pages never visited?"""
+        return self._pool.get(server) is Pool.DISCOVERY
+
+    def _make_ready(self, server: str, ready_at: float) -> None:
+        """Put a server into the pool it belongs to now; an entry in another one is stale from now on."""
+        assert self._ranking is not None
+        pool = self._ranking.pool_of(server)
+        if self._pool.get(server) is not pool:
+            rank = self._ranking.rank(server, ready_at) if pool is not Pool.DISCOVERY else 0.0
+            self._count += 1
+            heapq.heappush(self._ready[pool], (rank, ready_at, self._count, server))
+            self._pool[server] = pool
+
+    def _open(self) -> Iterable[Pool]:
+        """Pools that may have another socket, as they come."""
+        pools = self._ranking.pools if self._ranking is not None else None
+        return pools.open_to(self._taken) if pools is not None else Pool
+
+    def _is_waited_for(self, pool: Pool) -> bool:
+        """Is a server ready in that pool? Those that have left it are forgotten."""
+        ready = self._ready[pool]
+        while ready:
+            _, ready_at, _, server = ready[0]
+            if self._ready_at.get(server) == ready_at and self._pool.get(server) is pool:
+                return True
+            heapq.heappop(ready)
+        return False
 
     def give_back(self, server: str, ready_at: float | None) -> None:
         """The visit is over: wait until `ready_at`, or leave when it is None."""
         self._busy.remove(server)
+        pool = self._pool.pop(server, None)
+        if pool is not None:
+            self._taken[pool] -= 1
         if ready_at is not None:
             self._push(server, ready_at)
 
     def next_ready_at(self) -> float:
-        """When the next server gets its turn; infinity when none waits."""
-        while self._ready and self._ready_at.get(self._ready[0][3]) != self._ready[0][1]:
-            heapq.heappop(self._ready)
-        if self._ready:
-            return self._ready[0][1]
+        """When the next server gets its turn; infinity when none waits, but for a socket of its pool."""
+        for pool in self._open():
+            if self._is_waited_for(pool):
+                return self._ready[pool][0][1]
         while self._heap and self._ready_at.get(self._heap[0][2]) != self._heap[0][0]:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else math.inf

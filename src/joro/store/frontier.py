@@ -242,6 +242,26 @@ class Frontier(Written):
         queue.taken[key] = value
         return page_of(server, key, value)
 
+    def take_new(self, server: str) -> Page | None:
+        """The same, but of pages never visited, past those that are due; next to a seed all look alike."""
+        queue = self._queues.get(server)
+        if queue is None:
+            return None
+        start = queue_key(server, DUE + 1, 0)
+        found = min((entry for entry in queue.heap if entry[0] >= start), default=None)
+        if found is None and queue.more:
+            on_disk = self.scan(b"q" + server.encode() + b"\0", start)
+            found = next((entry for entry in on_disk if entry[0] not in queue.taken), None)
+        if found is None:
+            return None
+        queue.withdraw(*found)
+        return page_of(server, *found)
+
+    def is_urgent(self, server: str) -> bool:
+        """Does the server's next page come out of its turn? So do seeds."""
+        queue = self._queues.get(server)
+        return queue is not None and bool(queue.heap) and queue.heap[0][0][-9] == URGENT
+
     def put_back(self, page: Page) -> None:
         """The page waits again."""
         queue = self._queues[page.server]

@@ -26,6 +26,7 @@ class Upkeep(msgspec.Struct, array_like=True):
     history: bytes = b""  # of changes, see `schedule.change`
     absences: int = 0  # visits in a row that found the page gone
     polled: bool = False  # a watched source: its dates are its own, no policy's
+    language: str = ""  # of its text then; only where languages are chosen
 
 
 class PageRecord(msgspec.Struct, array_like=True):
@@ -67,6 +68,10 @@ class ServerRecord(msgspec.Struct, array_like=True):
     missed: int = 0  # visits that were due and came a whole interval late, since the last planning round
     validated: int = 0  # changes of pages that changed their validators, see `robot.keeper.validated`
     said: tuple[float, float] = (0.0, 0.0)  # by its pages about how often they change, see `schedule.prior`
+    languages: dict[str, int] = msgspec.field(
+        default_factory=dict
+    )  # its pages by language, where it is known
+    due: int = 0  # pages visited before that wait to be visited again
 
 
 class RobotsRecord(msgspec.Struct, array_like=True):
