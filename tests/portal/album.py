@@ -63,6 +63,7 @@ def history() -> Iterator[Visit]:
     yield answer(TOWN + "feed", "<rss/>", content_type="application/rss+xml")
     yield answer(TOWN + "run.js", "alert(1)", content_type="text/javascript")
     yield answer(TOWN + "font.woff2", "wOF2", content_type="font/woff2")
+    yield answer(TOWN + "font", "wOFF", content_type="application/octet-stream")
     yield answer(TOWN + "paper.pdf", "%PDF", content_type="application/pdf")
     yield answer(TOWN + "odd", "?", content_type='text/<"')
     yield answer(TOWN + "frames", "<frameset><frame src=/frame><frame src=/never></frameset>")

@@ -68,6 +68,7 @@ def test_what_is_no_page_may_not_even_change_the_window(turn: Ask, name: str) ->
         ("run.js", "text/plain; charset=windows-1252"),
         ("pixel.png", "image/png"),
         ("font.woff2", "font/woff2"),
+        ("font", "font/woff"),
         ("paper.pdf", "application/octet-stream"),
         ("odd", "text/plain; charset=windows-1252"),
     ],

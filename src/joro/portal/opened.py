@@ -26,13 +26,17 @@ from joro.url import join
 
 #: Longer payloads are cut here: what the robot archives by default is shorter.
 LIMIT_BYTES = 64_000_000
-#: Bytes that tell an image that is called something else.
-_IMAGES = (
+#: Bytes that tell an image or a font that is called something else.
+_STARTS = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF8", "image/gif"),
     (b"BM", "image/bmp"),
     (b"\0\0\1\0", "image/x-icon"),
+    (b"wOFF", "font/woff"),
+    (b"wOF2", "font/woff2"),
+    (b"OTTO", "font/otf"),
+    (b"\0\1\0\0", "font/ttf"),
 )
 _VAGUE = frozenset(
     {"", "text/plain", "application/octet-stream", "binary/octet-stream", "unknown/unknown", "*/*"}
@@ -112,7 +116,7 @@ class Opened:
         if self.is_page:
             return "text/html"
         if mime in _VAGUE:
-            mime = next((kind for start, kind in _IMAGES if content.startswith(start)), mime)
+            mime = next((kind for start, kind in _STARTS if content.startswith(start)), mime)
             if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
                 return "image/webp"
         return mime
