@@ -73,9 +73,9 @@ def test_captures_are_chosen_by_time_and_kind(turn: Ask, query: str, count: int)
     ("match", "url", "count"),
     [
         ("prefix", TOWN + "fra", 2),
-        ("host", TOWN, 26),
-        ("domain", "http://example.jp/", 26),
-        ("domain", TOWN, 26),
+        ("host", TOWN, 27),
+        ("domain", "http://example.jp/", 27),
+        ("domain", TOWN, 27),
     ],
 )
 def test_captures_of_many_pages_are_found(turn: Ask, match: str, url: str, count: int) -> None:

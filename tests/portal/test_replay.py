@@ -69,6 +69,7 @@ def test_what_is_no_page_may_not_even_change_the_window(turn: Ask, name: str) ->
         ("pixel.png", "image/png"),
         ("font.woff2", "font/woff2"),
         ("font", "font/woff"),
+        ("otto", "text/plain; charset=windows-1252"),
         ("paper.pdf", "application/octet-stream"),
         ("odd", "text/plain; charset=windows-1252"),
     ],

@@ -38,6 +38,7 @@ _STARTS = (
     (b"OTTO", "font/otf"),
     (b"\0\1\0\0", "font/ttf"),
 )
+_HEAD_BYTES = 512
 _VAGUE = frozenset(
     {"", "text/plain", "application/octet-stream", "binary/octet-stream", "unknown/unknown", "*/*"}
 )
@@ -115,7 +116,7 @@ class Opened:
         content = self.payload.content
         if self.is_page:
             return "text/html"
-        if mime in _VAGUE:
+        if mime in _VAGUE and b"\0" in content[:_HEAD_BYTES]:  # no text has that, and all of them have it
             mime = next((kind for start, kind in _STARTS if content.startswith(start)), mime)
             if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
                 return "image/webp"
@@ -123,7 +124,7 @@ class Opened:
 
     @cached_property
     def is_page(self) -> bool:
-        return is_html(mime_of(self.response.headers), self.payload.content[:512])
+        return is_html(mime_of(self.response.headers), self.payload.content[:_HEAD_BYTES])
 
     @cached_property
     def charset(self) -> str:
