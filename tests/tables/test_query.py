@@ -7,6 +7,7 @@ from joro.cli import joro
 from joro.errors import UsageError
 from joro.store.collection import Collection
 from joro.store.orders import Order, Orders
+from joro.tables.columns import COLUMNS
 from joro.tables.making import make
 from joro.tables.query import ask
 from tests.index.archived import START, archive, collection_in, page
@@ -163,3 +164,10 @@ def test_a_payload_taken_down_is_in_no_view(collection: Collection) -> None:
     ((digest,),) = ask(tables, "select digest from captures where title = 'B'").rows()
     rows = ask(tables, "select title from captures", Orders([order("digest", digest)]), START).rows()
     assert {row[0] for row in rows} == {"A", "X", "Y, [bold]", "W"}
+
+
+def test_every_column_is_explained_in_the_guide(root: Path) -> None:
+    guide = (root / "docs/guides/sql.md").read_text(encoding="utf-8")
+    for columns in COLUMNS.values():
+        for name, (_, meaning) in columns.items():
+            assert f"| `{name}` | {meaning} |" in guide
