@@ -31,6 +31,7 @@ COMMANDS = {
     "archive": ("archive", "Look after the archived captures."),
     "tables": ("tables", "Make tables of captures and links, for SQL and analyses."),
     "sql": ("sql", "Ask the tables a question in SQL."),
+    "import": ("take_in", "Take captures of others in: WARC, WACZ, CDXJ."),
     "export": ("export", "Hand a part of the collection on: WACZ, WARC, Parquet, directories."),
     "takedown": ("takedown", "Hide, erase, embargo and exclude pages on request."),
     "owner": ("owner", "Let owners of sites prove it, and order for themselves."),
