@@ -24,7 +24,7 @@ from joro.fetch.guard import Guard
 from joro.fetch.pace import standing
 from joro.fetch.politeness import Manners, interval_s
 from joro.model import Capture, Outcome, Page
-from joro.schedule import change
+from joro.schedule import change, prior
 from joro.store.accounts import FAILED
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier, Queued
@@ -161,8 +161,16 @@ class _Inquiry:
         care = self._visited.upkeep if self._visited is not None else None
         if care is None or not care.history:
             return None
-        chances = change.posterior(change.unpack([care.history]), np.zeros((1, change.BINS), np.float32))
+        history = change.unpack([care.history])
+        others = np.maximum(np.array([self._record.said]) - prior.said(history), [0.0, -np.inf])
+        expected = self._prior().expected(others)
+        chances = change.posterior(history, np.log(expected + np.float32(1e-12)))
         return 1.0 / float(change.rate_per_s(chances)[0])
+
+    def _prior(self) -> prior.Prior:
+        """What the robot last expected of pages of any server."""
+        packed = self._home.kept(prior.KEPT_AS).get(prior.KEPT_AS) if self._home is not None else None
+        return prior.unpacked(packed) if packed else prior.BROAD
 
     def _keeping(self) -> Keeping | None:
         care = self._visited.upkeep if self._visited is not None else None

@@ -11,8 +11,11 @@ from msgspec import structs
 from joro.clock import FakeClock
 from joro.config import Refresh
 from joro.robot.planner import Planner, combined, last_report
+from joro.schedule.cycle import due_at
 from joro.schedule.plan import wish
+from joro.schedule.sockets import Pool
 from joro.store.frontier import Frontier
+from joro.url import fingerprint
 
 SERVERS = [f"http://{number}.example" for number in range(20)]
 SETTINGS = Refresh(enabled=True, plan_every_s=600.0)
@@ -97,3 +100,75 @@ def test_servers_whose_pages_wish_nothing_rank_last(frontier: Frontier) -> None:
     planning.round()
     assert planning.rank("http://new.example", 0.0) == math.inf
     assert planning.rank(SERVERS[0], 0.0) < math.inf
+
+
+def test_a_round_goes_on_a_slice_at_each_call(frontier: Frontier, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("joro.robot.planner.SLICE", 8)
+    clock = FakeClock(5.0)
+    planning = planner(frontier, sockets=50, clock=clock)
+    clock._now = 605.0
+    planning.advance()
+    planning.advance()
+    assert planning.report is None
+    planning.advance()
+    assert planning.report is not None
+    assert planning.report.servers == 20
+    planning.advance()
+    assert not planning.is_due
+
+
+def test_slices_come_to_the_same_as_a_round_at_once(
+    frontier: Frontier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planning = planner(frontier, sockets=6)
+    whole = planning.round()
+    monkeypatch.setattr("joro.robot.planner.SLICE", 3)
+    assert structs.replace(planning.round(), price=whole.price) == whole
+
+
+def test_discovery_has_its_least_share_and_the_plan_does_without_it(frontier: Frontier) -> None:
+    report = planner(frontier, sockets=6).round()
+    assert (report.sockets, report.for_discovery) == (6, 1)
+    alone = Planner(
+        frontier, SETTINGS, FakeClock(5.0), sockets=6, minimum_s=lambda *_: 1.0, discovers=False
+    ).round()
+    assert alone.for_discovery == 0
+    assert alone.strength < report.strength
+
+
+def test_a_server_is_visited_for_what_waits_there(frontier: Frontier) -> None:
+    planning = planner(frontier, sockets=50)
+    planning.round()
+    assert planning.pool_of(SERVERS[0]) is Pool.DISCOVERY
+    frontier.server(SERVERS[0]).due = 1
+    assert planning.pool_of(SERVERS[0]) is Pool.REFRESH
+
+
+def test_a_server_that_became_slow_since_the_plan_has_no_sockets_of_the_others(frontier: Frontier) -> None:
+    planning = planner(frontier, sockets=50)
+    planning.round()
+    record = frontier.server(SERVERS[0])
+    record.due, record.longest_download_s = 1, 30.0
+    assert planning.pool_of(SERVERS[0]) is Pool.INFEASIBLE
+
+
+def test_a_server_that_the_plan_had_to_slow_is_among_its_like(frontier: Frontier) -> None:
+    frontier.server(SERVERS[0]).longest_download_s = 30.0
+    planning = planner(frontier, sockets=50)
+    report = planning.round()
+    frontier.server(SERVERS[0]).due = frontier.server(SERVERS[1]).due = 1
+    assert report.infeasible_servers == 1
+    assert [planning.pool_of(server) for server in SERVERS[:2]] == [Pool.INFEASIBLE, Pool.REFRESH]
+
+
+def test_servers_with_a_page_in_a_chosen_language_have_a_cycle(frontier: Frontier) -> None:
+    frontier.server(SERVERS[0]).languages = {"ja": 1, "en": 7}
+    frontier.server(SERVERS[1]).languages = {"en": 7}
+    frontier.commit(None)
+    settings = Refresh(enabled=True, languages=("ja",), cycle_days=3)
+    planning = Planner(frontier, settings, FakeClock(5.0), sockets=9, minimum_s=lambda *_: 1.0)
+    planning.round()
+    names = np.array([fingerprint(server) for server in SERVERS[:2]], np.uint64)
+    first, second = planning.cycle_dues(names, [1e6, 1e6]).tolist()
+    assert first == due_at(SERVERS[0], 1e6, 3 * 86_400)
+    assert second == math.inf

@@ -2,10 +2,12 @@
 
 from collections import Counter
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joro.schedule.cycle import CYCLE_S, DAY_S, due_at, refresh_set, round_of
+from joro.schedule.cycle import CYCLE_S, DAY_S, due_at, dues_at, refresh_set, round_of
+from joro.url import fingerprint
 
 A = "http://a.example"
 
@@ -49,3 +51,11 @@ def test_a_server_is_due_once_in_a_cycle_and_in_the_next_one(
 
 def test_a_month_has_thirty_days() -> None:
     assert CYCLE_S == 30 * 86_400
+
+
+@given(st.lists(st.floats(0, 4e9), min_size=1), st.integers(3_600, 10**8))
+def test_columns_say_the_same(moments: list[float], cycle_s: int) -> None:
+    servers = [f"http://{number}.example" for number in range(len(moments))]
+    marks = np.array([fingerprint(server) for server in servers], np.uint64)
+    one_by_one = [due_at(server, moment, cycle_s) for server, moment in zip(servers, moments, strict=True)]
+    assert dues_at(marks, moments, cycle_s).tolist() == one_by_one

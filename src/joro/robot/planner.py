@@ -223,6 +223,7 @@ class Planner:
         self._planned_at = self._clock.now()
         self.report = _report(self.plan, self._planned_at, self.sockets, self.policy.price)
         self._frontier.keep(REPORT, msgspec.json.encode(self.report))
+        self._frontier.keep(prior.KEPT_AS, prior.packed(self.policy.expectation))
         (log.warning if self.report.is_revised or self.report.missed else log.info)("%s", self.report)
         return self.report
 

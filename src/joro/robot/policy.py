@@ -45,6 +45,11 @@ class Policy:
         return self._rule.knob
 
     @property
+    def expectation(self) -> prior.Prior:
+        """What is expected of pages of any server."""
+        return self._prior
+
+    @property
     def is_drawn(self) -> bool:
         """Are intervals drawn by chance? Then they are drawn once and stand."""
         return self._rule.policy == "gamma"

@@ -121,7 +121,8 @@ class Robot:
         self._close(one)
 
     def _take(self, server: str) -> Page | None:
-        page = self.frontier.take_new(server) if self._turns.is_for_new(server) else None
+        has_due = self.frontier.server(server).due > 0  # else they come as they should
+        page = self.frontier.take_new(server) if has_due and self._turns.is_for_new(server) else None
         page = page or self.frontier.take(server)
         if page is None and self.frontier.has_found:
             self._settle()  # its next page may be among the links just found

@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 
 from joro.schedule.change import DAY_S, LOG_RATES, Grid, Histories, likelihood
 
+#: The name under which a robot keeps its prior.
+KEPT_AS = "prior"
+
 Said = NDArray[np.float64]  # pages or servers × (weight, total)
 
 #: Log rates are told from here, once in twenty days: sums stay small.
@@ -118,6 +121,17 @@ class Prior:
         far = chances @ PLACES**2 - 2 * usual * (chances @ PLACES) + usual**2
         seen = (float((far - doubt).sum()) + BELIEF_PAGES * _BROAD_WITHIN) / (len(evidence) + BELIEF_PAGES)
         return float(np.clip(seen, 0.05 * self.variance, 0.98 * self.variance))
+
+
+def packed(known: Prior) -> bytes:
+    """A prior in bytes, for whoever explains what the robot expected."""
+    return np.append(known.weights, known.within).astype("<f8").tobytes()
+
+
+def unpacked(stored: bytes) -> Prior:
+    """The prior in such bytes."""
+    numbers = np.frombuffer(stored, "<f8")
+    return Prior(numbers[:-1], float(numbers[-1]))
 
 
 #: Before anything was seen.
