@@ -1,10 +1,18 @@
 from __future__ import annotations
 
+import asyncio
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from joro.archive.merge import read_manifest
+from joro.cli import crawling
+from joro.config import Config
+from joro.store.collection import Collection
+from tests.archive.examples import visit, writer
 
 #: Large blocks go while small ones stay, as bodies and links do; prints the MB that are left.
 PROBE = """
@@ -37,3 +45,20 @@ def kept_mb(*, switched: bool) -> float:
 def test_large_blocks_of_memory_are_returned_while_small_ones_stay() -> None:
     links_mb = 8
     assert kept_mb(switched=True) < links_mb + 3 < links_mb + 20 < kept_mb(switched=False)
+
+
+def test_indexes_are_merged_while_robots_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crawling, "MERGE_EVERY_S", 0.05)
+    collection = Collection.create(tmp_path / "web", Config())
+    for _ in range(8):
+        archive = writer(collection.archive)
+        archive.append(visit())
+        archive.close()
+
+    async def work() -> None:
+        async with asyncio.timeout(60), crawling._merging(collection):
+            while not read_manifest(collection.archive).runs:
+                await asyncio.sleep(0.05)
+
+    asyncio.run(work())
+    assert [entry.lines for entry in read_manifest(collection.archive).runs] == [8]

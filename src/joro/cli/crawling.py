@@ -6,8 +6,8 @@ import asyncio
 import ctypes
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,11 +15,12 @@ import click
 import msgspec
 import uvloop
 
+from joro.archive.background import BackgroundMerge
 from joro.cli.progress import shown
 from joro.clock import RealClock
 from joro.coordinate.report import Report, total
 from joro.coordinate.share import Share
-from joro.errors import UsageError
+from joro.errors import JoroError, UsageError
 from joro.robot import Robot
 from joro.robotset import RobotSet
 from joro.store.collection import Collection
@@ -51,6 +52,8 @@ REFRESH = Command(("refresh",), keep_fresh=True, discovers=False)
 PATIENCE_S = 40.0
 #: A robot of a set reports so often.
 REPORT_EVERY_S = 0.5
+#: Seconds between two looks whether indexes should be merged.
+MERGE_EVERY_S = 60.0
 #: A free block of memory at least this large goes back to the machine at once.
 LARGE_BYTES = 1_000_000
 _M_MMAP_THRESHOLD = -3  # of glibc's <malloc.h>
@@ -118,7 +121,7 @@ async def _collect(
     collection: Collection, seeds: list[str], limit: int | None, quiet: bool, command: Command
 ) -> Report:
     robot = Robot(collection, RealClock(), page_limit=limit, discovers=command.discovers)
-    return await _run(robot.collect(seeds), robot.stop, robot.report, quiet)
+    return await _run(collection, robot.collect(seeds), robot.stop, robot.report, quiet)
 
 
 async def _collect_with_many(
@@ -128,7 +131,7 @@ async def _collect_with_many(
     file.write_text("".join(f"{url}\n" for url in seeds))
     words = [sys.executable, "-m", "joro", *command.words, "-C", str(collection.path), "--seeds", str(file)]
     robots = RobotSet(lambda number: [*words, "--share", str(Share(number, count))], count, page_limit=limit)
-    report = await _run(robots.collect(), robots.stop, lambda: total(robots.reports), quiet)
+    report = await _run(collection, robots.collect(), robots.stop, lambda: total(robots.reports), quiet)
     if not report.found:
         raise _nothing_known(collection)
     return report
@@ -149,7 +152,11 @@ def _nothing_known(collection: Collection) -> UsageError:
 
 
 async def _run(
-    work: Coroutine[Any, Any, None], stop: Callable[[], None], report: Callable[[], Report], quiet: bool
+    collection: Collection,
+    work: Coroutine[Any, Any, None],
+    stop: Callable[[], None],
+    report: Callable[[], Report],
+    quiet: bool,
 ) -> Report:
     loop = asyncio.get_running_loop()
     stopped = False
@@ -165,12 +172,32 @@ async def _run(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, end, number)
     try:
-        async with shown(report, RealClock(), quiet=quiet):
+        async with shown(report, RealClock(), quiet=quiet), _merging(collection):
             await work
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)  # uvloop would go on swallowing them
     return msgspec.structs.replace(report(), stopped=stopped)
+
+
+@asynccontextmanager
+async def _merging(collection: Collection) -> AsyncIterator[None]:
+    """Have the indexes of closed WARCs merged now and then, by a process of its own."""
+    words = ["joro", "archive", "merge", "--if-due", "--quiet", "-C", str(collection.path)]
+    background = BackgroundMerge(collection.archive, [sys.executable, "-m", *words])
+
+    async def go_on() -> None:
+        while True:
+            await asyncio.sleep(MERGE_EVERY_S)
+            with suppress(JoroError, OSError):  # captures are found without it, only later
+                background.consider()
+
+    merger = asyncio.create_task(go_on())
+    try:
+        yield
+    finally:
+        merger.cancel()
+        await asyncio.gather(merger, return_exceptions=True)
 
 
 def collect_share(collection: Collection, seeds: list[str], share: Share, command: Command = CRAWL) -> None:
