@@ -57,7 +57,7 @@ def test_indexes_are_merged_while_robots_work(tmp_path: Path, monkeypatch: pytes
 
     async def work() -> None:
         async with asyncio.timeout(60), crawling._merging(collection):
-            while not read_manifest(collection.archive).runs:
+            while not read_manifest(collection.archive).runs:  # noqa: ASYNC110  # another process's doing
                 await asyncio.sleep(0.05)
 
     asyncio.run(work())
