@@ -8,6 +8,7 @@ Never: lets the capture out of its frame, or claims that it shows more than it d
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -45,26 +46,27 @@ class Banner:
     """What stands above a capture."""
 
     opened: Opened
+    versions: Sequence[Capture]  # all of the page, oldest first
 
     @property
     def capture(self) -> Capture:
         return self.opened.capture
 
-    @property
+    @cached_property
     def number(self) -> int:
-        return self.opened.place + 1
+        return self.versions.index(self.capture) + 1
 
     @property
     def total(self) -> int:
-        return len(self.opened.versions)
+        return len(self.versions)
 
     @property
     def before(self) -> Capture | None:
-        return self.opened.versions[self.number - 2] if self.number > 1 else None
+        return self.versions[self.number - 2] if self.number > 1 else None
 
     @property
     def after(self) -> Capture | None:
-        return self.opened.versions[self.number] if self.number < self.total else None
+        return self.versions[self.number] if self.number < self.total else None
 
     @property
     def original(self) -> Capture | None:
@@ -118,7 +120,7 @@ class Captures:
             return self._look.page(
                 "redirect.html", capture=capture, location=opened.location, target=opened.target
             )
-        page = self._look.page("capture.html", banner=Banner(opened))
+        page = self._look.page("capture.html", banner=Banner(opened, self._finder.versions(capture.url)))
         page.headers["link"] = link_field(site_of(request), opened.versions, capture)
         page.headers["content-security-policy"] = (
             "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "

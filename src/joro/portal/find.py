@@ -9,16 +9,26 @@ The one door between the portal and the index of captures.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 
+from joro.archive.cdx import REVISIT
 from joro.archive.index import CaptureIndex, Limits, Withheld
+from joro.clock import RealClock
 from joro.model import Capture
 from joro.url import host_of, server_of, try_canonical
 
 #: How `matching` compares URLs.
 MATCHES = ("exact", "prefix", "host", "domain")
+#: Pages with more versions are not read through to find one of them.
+FEW = 200
+#: How far back the last version is looked for, then further, then all the way.
+LOOK_BACK_S = (30 * 86_400.0, 5 * 365 * 86_400.0, math.inf)
 #: Captures looked at for pages near one that is missing.
 _LOOKED_AT = 2_000
 
@@ -29,17 +39,51 @@ _PAGES = Limits(status=200, mime="text/html")
 class Finder:
     """Finds captures; `withheld` says which ones must not be shown, listed or counted."""
 
-    def __init__(self, archive: Path, withheld: Withheld | None = None) -> None:
+    def __init__(
+        self,
+        archive: Path,
+        withheld: Withheld | None = None,
+        now: Callable[[], float] | None = None,
+    ) -> None:
         self.archive = archive
+        self._now = now or RealClock().now
         self._index = CaptureIndex(archive, withheld=withheld)
 
     def versions(self, url: str) -> list[Capture]:
         """Every version of the page, oldest first."""
         return list(self._index.versions(url))
 
+    def near(self, url: str, time: float) -> list[Capture]:
+        """Versions of the page, oldest first: of many, only the first, those around a time, and the last."""
+        some = list(islice(self._index.versions(url), FEW + 1))
+        if len(some) <= FEW:
+            return some
+        second = int(time)
+        after = islice(self._index.versions(url, Limits(since=second)), 2)
+        before = self._last(url, Limits(until=second), 2)
+        found = {some[0], *before, *after, *self._last(url, Limits(), 1)}
+        return sorted(found, key=attrgetter("time", "warc", "offset"))
+
     def original(self, capture: Capture) -> Capture | None:
-        """The capture that holds the bytes a revisit speaks of."""
-        return self._index.original(capture)
+        """The capture that holds the bytes a revisit speaks of: the last one before it."""
+        until = math.nextafter(capture.time, math.inf)
+        whole = self._last(capture.url, Limits(until=until, digest=capture.digest), 1)
+        return whole[0] if whole else None
+
+    def _last(self, url: str, limits: Limits, count: int) -> list[Capture]:
+        """The last captures within the limits; with a digest, of those that hold bytes.
+
+        They are looked for so far back, then further: of a page with many versions, most are not even read.
+        """
+        end = min(limits.until, self._now())
+        found: deque[Capture] = deque()
+        for back_s in LOOK_BACK_S:
+            versions = self._index.versions(url, replace(limits, since=end - back_s))
+            wanted = (each for each in versions if not (limits.digest and each.mime == REVISIT))
+            found = deque(wanted, maxlen=count)
+            if len(found) == count:
+                break
+        return list(found)
 
     def matching(self, url: str, match: str, limits: Limits) -> Iterator[Capture]:
         """Captures of one URL or of many; `match` is one of `MATCHES`."""

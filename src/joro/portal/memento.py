@@ -21,6 +21,8 @@ from joro.portal.find import Finder, closest
 
 #: Captures on one page of a list; further ones are on the next.
 LIST_LIMIT = 10_000
+#: The end of the year 9999.
+LAST_S = 253_402_300_799.0
 LINKS = "application/link-format"
 
 
@@ -61,9 +63,12 @@ class TimeTravel:
     def gate(self, request: Request) -> Response:
         """Leads to the capture nearest to `Accept-Datetime`, the newest where nothing is wished."""
         url = asked_url(request, slashes=2)
-        versions = self._versions(url)
         wished = request.headers.get("accept-datetime")
-        chosen = closest(versions, _time_in(wished)) if wished else versions[-1]
+        time = _time_in(wished) if wished else LAST_S
+        versions = self._finder.near(url, time)
+        if not versions:
+            raise HTTPException(404)
+        chosen = closest(versions, time) if wished else versions[-1]
         headers = {"vary": "accept-datetime", "link": link_field(site_of(request), versions, chosen)}
         return RedirectResponse(replay_path(url, chosen.time), 302, headers)
 

@@ -81,15 +81,10 @@ class Opened:
     """A capture that may be shown."""
 
     capture: Capture
-    versions: Sequence[Capture]  # of the page, oldest first
+    versions: Sequence[Capture]  # of the page, oldest first: all, or the first, its neighbours, the last
     response: Response  # of the original, where the capture only says "as before"
     original: Capture  # that, or the capture itself
     is_asked: bool = True  # it has the very URL and second that were asked for
-
-    @property
-    def place(self) -> int:
-        """Its number among the versions, from 0."""
-        return self.versions.index(self.capture)
 
     @property
     def is_revisit(self) -> bool:
@@ -155,11 +150,11 @@ class Opener:
         to their images with and without `www.` and `https`.
         """
         url, time = asked_url(request), asked_time(request.path_params["stamp"])
-        versions = self._finder.versions(url)
+        versions = self._finder.near(url, time)
         if not versions and spellings:
             # Not a redirect: it would most often lead back to where we come from.
             others = [capture for capture in self._finder.spellings(url) if capture.status < 300]
-            versions = self._finder.versions(closest(others, time).url) if others else []
+            versions = self._finder.near(closest(others, time).url, time) if others else []
         if not versions:
             raise Missing(url)
         capture = closest(versions, time)
@@ -167,7 +162,7 @@ class Opener:
 
     def at(self, url: str, time: float) -> Opened:
         """The capture of a page nearest to a time."""
-        versions = self._finder.versions(url)
+        versions = self._finder.near(url, time)
         if not versions:
             raise Missing(url)
         return self.open(closest(versions, time), versions)
