@@ -3,15 +3,17 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 from warcio.recordloader import ArcWarcRecord
 
-from joro.archive import merge
+from joro.archive import merge, storing
 from joro.archive.cdx import REVISIT
 from joro.archive.check import check
+from joro.archive.far import Note
 from joro.archive.index import CaptureIndex
-from joro.archive.names import warcs
+from joro.archive.names import stored_note, warcs
 from joro.archive.read import read_at, response_at
 from joro.archive.takedown import Done, carry_out
 from joro.clock import FakeClock
@@ -41,8 +43,8 @@ def written(directory: Path, *visits: Visit, limit_bytes: int = 1_000_000) -> No
 def everything(directory: Path) -> bytes:
     """Every byte of every record and index, decompressed."""
     content = b""
-    for name in warcs(directory):
-        with (directory / name).open("rb") as file:
+    for warc in directory.glob("*.warc.gz"):
+        with warc.open("rb") as file:
             for record in ArchiveIterator(file, check_digests="raise"):
                 content += b"%r" % (record.rec_headers.headers,) + head_of(record) + record.raw_stream.read()
     return content + b"".join(path.read_bytes() for path in sorted(directory.rglob("*.cdxj*")))
@@ -178,6 +180,39 @@ def test_a_file_that_a_robot_writes_waits_until_it_is_closed(tmp_path: Path) -> 
     archive.close()
     assert taken_down(tmp_path, order("host", "gone.example")).captures == 1
     assert SECRET not in everything(tmp_path)
+
+
+@pytest.mark.parametrize("is_freed", [True, False])
+def test_copies_elsewhere_forget_too(is_freed: bool, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    written(here, visit("http://gone.example/", SECRET), visit("http://stays.example/"), limit_bytes=500)
+    written(here, visit("http://last.example/"))
+    merge.merge(here)
+    storing.upload(here, str(there))
+    if is_freed:
+        assert len(storing.free(here)) == 2
+    assert SECRET in everything(there)
+    assert taken_down(here, order("host", "gone.example")).captures == 1
+    for directory in (here, there):
+        left = everything(directory)
+        assert SECRET not in left
+        assert b"gone.example" not in left
+    assert len(lookup(here, "http://stays.example/")) == 1
+
+
+def test_a_copy_elsewhere_forgets_after_a_run_that_was_cut_off(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    written(here, visit("http://gone.example/", SECRET))
+    storing.upload(here, str(there))
+    kept = {path.name: path.read_bytes() for path in there.iterdir()}
+    taken_down(here, order("host", "gone.example"))
+    for name, content in kept.items():  # as if it had not come to that
+        (there / name).write_bytes(content)
+    stored_note(here / warcs(here)[0]).write_bytes(msgspec.json.encode(Note(str(there), 1, 1, 1, 1)))
+    taken_down(here, order("host", "gone.example"))
+    assert SECRET not in everything(there)
 
 
 def test_a_damaged_capture_goes_by_what_the_index_knows(tmp_path: Path) -> None:

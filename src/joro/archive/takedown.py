@@ -20,13 +20,14 @@ from pathlib import Path
 
 from joro.archive.cdx import REVISIT, capture_of, index_of, whole_lines, write_sorted
 from joro.archive.erase import Span, erase, member
+from joro.archive.far import note_of
 from joro.archive.index import CaptureIndex, Limits
 from joro.archive.members import members
 from joro.archive.merge import forget
-from joro.archive.names import sorted_index
+from joro.archive.names import sorted_index, warcs
 from joro.archive.read import CAPTURES, Record, read_at, readable, response_at
 from joro.archive.recover import mend
-from joro.archive.storing import bring_back
+from joro.archive.storing import bring_back, upload
 from joro.archive.times import warc_date
 from joro.archive.warc import WarcWriter
 from joro.clock import Clock
@@ -102,6 +103,8 @@ def carry_out(
     for left, name in zip(range(len(touched), 0, -1), touched, strict=True):
         progress(name, left)
         _carry_out_in(directory / name, found.get(name, set()), changed.get(name, {}), orders, clock, done)
+    for place in {note.url for name in warcs(directory) if (note := note_of(directory / name)) is not None}:
+        upload(directory, place)  # in the place of copies that know too much, also those of a run cut off
     return done
 
 
@@ -177,7 +180,7 @@ def _content_at(warc: Path, capture: Capture) -> bytes:
 def _carry_out_in(
     warc: Path, offsets: set[int], changed: dict[int, bytes], orders: Orders, clock: Clock, done: Done
 ) -> None:
-    bring_back(warc)  # its copy elsewhere is replaced by the next upload
+    bring_back(warc)  # if its bytes are elsewhere
     spans = _spans(warc, offsets, orders)
     if spans or changed:
         done.erased_bytes += erase(warc, spans, clock.now(), changed)
