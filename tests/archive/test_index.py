@@ -177,6 +177,16 @@ def test_an_index_once_made_sees_what_comes_later(tmp_path: Path) -> None:
         assert len(list(index.versions(URL))) == number
 
 
+def test_whoever_reads_while_runs_are_replaced_reads_to_the_end(tmp_path: Path) -> None:
+    captures = archived(tmp_path, [(f"http://h{n}.example/", n, 0) for n in range(40)], merge_every=20)
+    reading = CaptureIndex(tmp_path).all()
+    first = [next(reading) for _ in range(5)]
+    writer(tmp_path).close()
+    merge(tmp_path)
+    forget(tmp_path, warcs(tmp_path))
+    assert {*first, *reading} == set(captures)
+
+
 def test_a_torn_last_line_is_not_seen(tmp_path: Path) -> None:
     archive = writer(tmp_path)
     archive.append(visit())

@@ -22,9 +22,9 @@ from joro.archive.names import open_index, sorted_index, warcs
 from joro.archive.runs import Run, first_not_below, mapped
 from joro.archive.tail import Marks, Tail, containing, digest_in
 
-#: File systems tell time in steps of some milliseconds. A directory listed this long after its time of change
-#: was first seen cannot have changed again within the same step.
-STEP_S = 0.05
+#: File systems tell time in steps of some milliseconds, old ones of a second. A directory listed this long
+#: after its time of change was first seen cannot have changed again within the same step.
+STEP_S, OLD_STEP_S = 0.05, 2.0
 
 #: Which file it is: the same number and time are the same content.
 _Identity = tuple[int, int]
@@ -86,7 +86,8 @@ class Snapshots:
         """What is there now."""
         while True:
             state = (_identity(self._folder / MANIFEST), _identity(self._directory))
-            known, is_settled = self._snapshot, self._listed_at - self._seen_at > STEP_S
+            step_s = STEP_S if state[1][1] % 1_000_000_000 else OLD_STEP_S
+            known, is_settled = self._snapshot, self._listed_at - self._seen_at > step_s
             if state != self._state:
                 self._state, self._seen_at = state, time.monotonic()
             elif known is not None and is_settled:
