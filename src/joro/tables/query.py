@@ -106,12 +106,15 @@ def _withholding(connection: duckdb.DuckDBPyConnection, orders: Orders, now: flo
     connection.execute(
         "create table withheld (kind varchar, value varchar, since timestamp, until timestamp)"
     )
-    if rows:
-        connection.executemany("insert into withheld values (?, ?, ?, ?)", rows)
+    if rows:  # as columns: row by row, two thousand orders take eight seconds
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        texts = "unnest(?::varchar[]), unnest(?::varchar[])"
+        times = "unnest(?::varchar[])::timestamp, unnest(?::varchar[])::timestamp"
+        connection.execute(f"insert into withheld select {texts}, {times}", columns)
     return sorted({row[0] for row in rows})
 
 
-def _span(order: Order, now: float) -> tuple[str, str, Any, Any] | None:
+def _span(order: Order, now: float) -> tuple[str, str, str, str] | None:
     """Which captures of its target an order withholds now: from one moment to another."""
     since, until = (
         order.since if order.since is not None else -math.inf,
@@ -132,10 +135,10 @@ def _span(order: Order, now: float) -> tuple[str, str, Any, Any] | None:
     return kind, value, _limit(since), _limit(until)
 
 
-def _limit(time: float) -> Any:
+def _limit(time: float) -> str:
     if math.isinf(time):
         return "infinity" if time > 0 else "-infinity"
-    return moment(time)
+    return str(moment(time))
 
 
 def _match(kind: str, url: str, host: str) -> str:
