@@ -150,6 +150,20 @@ def test_another_machine_takes_the_archive_over(archive: Path, url: str, tmp_pat
     assert check_merged(other) == []
 
 
+def test_a_warc_whose_upload_is_under_way_is_taken_over_later(
+    archive: Path, url: str, tmp_path: Path
+) -> None:
+    upload(archive, url)
+    index = sorted_index(archive / warcs(archive)[3])
+    blobs_at(url).delete(index.name)
+    other = tmp_path / "other"
+    other.mkdir()
+    assert attach(other, url) == 3
+    blobs_at(url).put(index.name, index)
+    assert attach(other, url) == 1
+    assert bodies(other) == BODIES
+
+
 def test_runs_that_were_replaced_are_replaced_there(archive: Path, url: str, tmp_path: Path) -> None:
     upload(archive, url)
     merge(archive)

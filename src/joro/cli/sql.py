@@ -21,6 +21,8 @@ from joro.tables.query import Answer, ask
 
 #: What a person reads at a time; programs want --csv or --json, and get all.
 ROWS_SHOWN = 1_000
+#: Columns of a line that goes into a file.
+WIDE = 100_000
 
 
 @click.command()
@@ -93,8 +95,8 @@ def _print_table(answer: Answer) -> None:
         table.add_column(escape(name), justify="right" if is_number and shown else "left", overflow="fold")
     for row in shown:
         table.add_row(*(escape(text) for text in _texts(row)))
-    console = Console()
-    console.print(table)
+    # Only a person's screen has an end on the right.
+    Console(width=None if sys.stdout.isatty() else WIDE).print(table)
     if next(rows, None) is not None:
         click.echo(f"… and more than {ROWS_SHOWN:,} rows; all of them: --csv or --json", err=True)
 
