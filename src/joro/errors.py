@@ -9,8 +9,10 @@ Whatever the *web* does is a value (`model.Outcome`), never an exception. What i
     ├── ConfigError             joro.toml is unreadable, or a key or value in it is wrong
     ├── CollectionError         the directory is not a collection, or another process works in it
     ├── ArchiveError            a WARC or CDXJ file is not what it should be
+    ├── BadMessage              what a robot or its manager sent is none of the messages M1 to M5
     ├── DiskFull                no room left; what was committed before is whole
-    └── PortInUse               an address we should serve on is taken
+    ├── PortInUse               an address we should serve on is taken
+    └── TransferError           a partner of redistribution cannot be reached, refuses, or broke off
 """
 
 from __future__ import annotations
@@ -53,9 +55,26 @@ class ArchiveError(JoroError):
     """A WARC or CDXJ file is not what it should be."""
 
 
+class BadMessage(JoroError):
+    """What a robot or its manager sent is none of the messages M1 to M5."""
+
+
 class DiskFull(JoroError):
     """No room left on the disk; everything committed before is whole."""
 
 
 class PortInUse(JoroError):
     """An address we should serve on is taken."""
+
+
+class TransferError(JoroError):
+    """A partner of redistribution cannot be reached, refuses, or broke off."""
+
+    def __init__(self, problem: str, *, remedy: str, status: int = 0) -> None:
+        super().__init__(problem, remedy=remedy)
+        self.status = status  # of HTTP; 0: there was no answer, or only a part of one
+
+    @property
+    def passes(self) -> bool:
+        """Might another attempt succeed right away?"""
+        return self.status in (0, 408, 500, 502, 503, 504)

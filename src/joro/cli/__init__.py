@@ -35,6 +35,7 @@ COMMANDS = {
     "export": ("export", "Hand a part of the collection on: WACZ, WARC, Parquet, directories."),
     "takedown": ("takedown", "Hide, erase, embargo and exclude pages on request."),
     "owner": ("owner", "Let owners of sites prove it, and order for themselves."),
+    "redistribute": ("redistribute", "Hand captures to registered parties, and receive them."),
     "breaker": ("breaker", "Stop a robot that asks too much: an access-limiting proxy."),
     "testweb": ("testweb", "Serve a synthetic internet on loopback."),
     "scale-report": ("scale_report", "Measure how speed grows with units and processes."),

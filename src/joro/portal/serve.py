@@ -12,6 +12,7 @@ import errno
 import signal
 import socket
 from collections.abc import Callable
+from pathlib import Path
 
 from granian.constants import Interfaces
 from granian.server.embed import Server
@@ -61,13 +62,37 @@ def address_of(address: str, port: int) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def serve(app: ASGIApp, address: str, port: int, started: Callable[[], None]) -> None:
-    """Serve until SIGINT or SIGTERM; `started` is called as soon as someone would be answered."""
-    asyncio.run(_serve(app, address, port, started))
+def serve(
+    app: ASGIApp,
+    address: str,
+    port: int,
+    started: Callable[[], None],
+    certificate: tuple[Path, Path] | None = None,
+) -> None:
+    """Serve until SIGINT or SIGTERM; `started` is called as soon as someone would be answered.
+
+    With a `certificate` and its key (PEM files) by TLS.
+    """
+    asyncio.run(_serve(app, address, port, started, certificate or (None, None)))
 
 
-async def _serve(app: ASGIApp, address: str, port: int, started: Callable[[], None]) -> None:
-    server = Server(app, address, port, interface=Interfaces.ASGINL, websockets=False, log_enabled=False)
+async def _serve(
+    app: ASGIApp,
+    address: str,
+    port: int,
+    started: Callable[[], None],
+    certificate: tuple[Path, Path] | tuple[None, None],
+) -> None:
+    server = Server(
+        app,
+        address,
+        port,
+        interface=Interfaces.ASGINL,
+        websockets=False,
+        log_enabled=False,
+        ssl_cert=certificate[0],
+        ssl_key=certificate[1],
+    )
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, server.stop)

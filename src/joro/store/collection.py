@@ -19,7 +19,7 @@ from joro import config
 from joro.config import Config
 from joro.errors import CollectionError
 
-PARTS = ("frontier", "archive", "tables", "documents", "index", "orders", "logs")
+PARTS = ("frontier", "archive", "tables", "documents", "index", "orders", "redistribution", "logs")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,391 @@
+"""`joro redistribute`: hand captures to registered parties, and receive them from other collections."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from joro.cli.options import collection_option
+from joro.clock import RealClock
+from joro.errors import JoroError, UsageError
+from joro.parse.rights import Purpose
+from joro.store.collection import Collection
+
+if TYPE_CHECKING:
+    from joro.redistribute.caller import Caller
+    from joro.redistribute.collect import Received
+    from joro.redistribute.sources import Source
+
+PORT = 8767
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@click.group()
+def redistribute() -> None:
+    """Hand captures to registered parties, and receive them from other collections.
+
+    A collection that others fetch from runs `serve`, and registers them with `party add`. One that gathers
+    what others hold lists them in redistribution.toml and runs `collect`; those behind a firewall run `push`.
+    Whoever has no collection runs `fetch`.
+    """
+
+
+def caller_options(command: F) -> F:
+    """Whom to talk to, and how (`url`, `token_file`, `ca`, `plain`)."""
+    for option in (
+        click.option("--plain", is_flag=True, help="Use http:// although the token can be read on the way."),
+        click.option(
+            "--ca",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help="Certificates to trust beside the known ones (PEM).",
+        ),
+        click.option(
+            "--token-file",
+            type=click.Path(path_type=Path, dir_okay=False),
+            required=True,
+            metavar="FILE",
+            help="The file with the token that the service's operator gave you.",
+        ),
+    ):
+        command = option(command)
+    return click.argument("url")(command)
+
+
+schedule_option = click.option(
+    "--schedule",
+    metavar="CRON",
+    help='Go on for ever, at these times (UTC), as crontab has them: "30 3 * * *".',
+)
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+
+
+@redistribute.command()
+@collection_option
+@click.option("--address", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="Port; 0: any.")
+@click.option(
+    "--certificate",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE",
+    help="Certificate chain for TLS (PEM).",
+)
+@click.option(
+    "--key",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE",
+    help="Its key (PEM).",
+)
+@quiet_option
+def serve(
+    collection: Collection, address: str, port: int, certificate: Path | None, key: Path | None, quiet: bool
+) -> None:
+    """Serve packages to registered parties, and take in what they push, until Ctrl-C.
+
+    \b
+    joro redistribute serve -C my-web
+    joro redistribute serve -C my-web --address 0.0.0.0 --certificate chain.pem --key key.pem
+    """
+    from joro.portal.serve import address_of, listening_place
+    from joro.portal.serve import serve as serve_at
+    from joro.redistribute.service import application
+
+    if (certificate is None) != (key is None):
+        raise UsageError("a certificate has a key", remedy="give both --certificate and --key")
+    address, port = listening_place(address, port)
+    place = address_of(address, port)
+    if certificate:
+        place = place.replace("http:", "https:", 1)
+
+    def started() -> None:
+        if not quiet:
+            click.echo(f"{collection.path.resolve().name} is offered at {place} until Ctrl-C")
+
+    pair = (certificate, key) if certificate and key else None
+    serve_at(application(collection, RealClock()), address, port, started, pair)
+
+
+@redistribute.group()
+def party() -> None:
+    """Say who may fetch what, or push."""
+
+
+@party.command()
+@collection_option
+@click.argument("name")
+@click.option(
+    "--purpose",
+    "purposes",
+    multiple=True,
+    type=click.Choice([purpose.value for purpose in Purpose if purpose is not Purpose.EXPORT]),
+    help="What it will do with captures: those whose owners reserve that are left out. May be repeated.",
+)
+@click.option("--hosts", default="", metavar="REGEX", help="Hosts it may have (default: all).")
+@click.option("--bytes-per-day", type=click.IntRange(min=0), default=0, help="0: no limit (default).")
+@click.option("--requests-per-day", type=click.IntRange(min=0), default=0, help="0: no limit (default).")
+@click.option("--push", "may_push", is_flag=True, help="It may bring captures, too.")
+@click.option("--contact", default="", metavar="WHOM", help="Whom to write to.")
+def add(collection: Collection, name: str, hosts: str, **terms: Any) -> None:
+    """Register a party, and print its token: once, for only its hash is kept.
+
+    A party that is registered already gets these terms and a new token; the old one ends.
+
+    \b
+    joro redistribute party add -C my-web tokyo --purpose search --bytes-per-day 10000000000
+    joro redistribute party add -C my-web osaka --push --contact ops@osaka.example
+    """
+    from joro.redistribute.parties import Party
+    from joro.redistribute.selection import hosts_like
+
+    hosts_like(hosts, "--hosts")
+    click.echo(_book(collection).add(Party(name, "", RealClock().now(), hosts=hosts, **terms)))
+    click.echo(f"the token of {name}; put it into a file that only {name} can read", err=True)
+
+
+@party.command()
+@collection_option
+@click.argument("name")
+def remove(collection: Collection, name: str) -> None:
+    """Take a party off the list; from now on it is refused.
+
+    \b
+    joro redistribute party remove -C my-web tokyo
+    """
+    _book(collection).remove(name)
+    click.echo(f"{name} is no longer registered")
+
+
+@party.command("list")
+@collection_option
+def list_parties(collection: Collection) -> None:
+    """List who is registered, and on which terms.
+
+    \b
+    joro redistribute party list -C my-web
+    """
+    parties = _book(collection).all()
+    for each in parties:
+        terms = [f"purposes: {', '.join(each.purposes) or 'none'}"]
+        terms += [f"hosts: {each.hosts}"] if each.hosts else []
+        terms += [f"{each.bytes_per_day:,} bytes a day"] if each.bytes_per_day else []
+        terms += [f"{each.requests_per_day:,} requests a day"] if each.requests_per_day else []
+        terms += ["may push"] if each.may_push else []
+        terms += [each.contact] if each.contact else []
+        click.echo(f"{each.name}  {'; '.join(terms)}")
+    if not parties:
+        click.echo("none")
+
+
+@redistribute.command()
+@collection_option
+@click.argument("names", nargs=-1, metavar="[SOURCE]…")
+@click.option("--now", is_flag=True, help="Fetch at once from these sources (default: all), and end.")
+@click.option("--plain", is_flag=True, help="Use http:// although the token can be read on the way.")
+@quiet_option
+def collect(collection: Collection, names: tuple[str, ...], now: bool, plain: bool, quiet: bool) -> None:
+    """Receive what the sources in redistribution.toml hold, at the times given there.
+
+    After a failure again in an hour; after another, at the next time of the schedule.
+
+    \b
+    joro redistribute collect -C my-web
+    joro redistribute collect -C my-web --now tokyo
+    """
+    from joro.redistribute.collect import Collector, caller_of
+    from joro.redistribute.sources import FILE_NAME, sources_of
+
+    sources = [source for source in sources_of(collection) if not source.pushes]
+    unknown = set(names) - {source.name for source in sources}
+    if unknown or not sources:
+        raise UsageError(
+            f"{FILE_NAME} in {collection.path} has no source {', '.join(sorted(unknown)) or 'to fetch from'}",
+            remedy="write it as docs/guides/redistribution.md shows",
+        )
+    chosen = [source for source in sources if not names or source.name in names]
+    callers = {source.name: caller_of(collection, source, plain=plain) for source in chosen}
+
+    def attempt(source: Source) -> Received:
+        with _progress(source.name, quiet) as progress:
+            return Collector(collection, source, callers[source.name], RealClock(), progress).collect()
+
+    if now:
+        for source in chosen:
+            _tell(source.name, attempt(source))
+    else:
+        asyncio.run(_keep_all([(each.name, each.cron, partial(attempt, each)) for each in chosen]))
+
+
+@redistribute.command()
+@collection_option
+@caller_options
+@click.option("--now", is_flag=True, help="Push at once, and end.")
+@quiet_option
+def push(collection: Collection, url: str, now: bool, quiet: bool, **how: Any) -> None:
+    """Bring what this collection holds to a service that cannot reach it, as its schedule there says.
+
+    \b
+    joro redistribute push -C my-web https://hub.example:8767/ --token-file hub.token
+    joro redistribute push -C my-web https://hub.example:8767/ --token-file hub.token --now
+    """
+    from joro.redistribute.push import Pusher
+
+    caller = _caller(url, **how)
+
+    def attempt() -> Received:
+        with _progress("pushing", quiet) as progress:
+            return Pusher(collection, caller, RealClock(), progress).push()
+
+    if now:
+        _tell(url, attempt())
+        return
+    wanted = Pusher(collection, caller, RealClock()).schedule()
+    asyncio.run(_keep_all([(url, wanted.cron, attempt)]))
+
+
+@redistribute.command()
+@caller_options
+@click.option(
+    "--to",
+    "directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    metavar="DIR",
+    help="Where deliveries go.",
+)
+@click.option("--hosts", default="", metavar="REGEX", help="Only hosts in whose names this is found.")
+@click.option("--since", metavar="TIME", help="Only captures from 2026-11-16 (or 20261116) on.")
+@click.option("--until", metavar="TIME", help="Only captures before that time.")
+@click.option("--difference", is_flag=True, help="Only what came to the service since the last delivery.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["zip", "warc", "wacz"]),
+    default="zip",
+    show_default=True,
+    help="zip: html/…/host:port.zip as S1 had it; warc: WARC files and indexes; wacz: one WACZ a delivery.",
+)
+@schedule_option
+@quiet_option
+def fetch(
+    url: str,
+    directory: Path,
+    hosts: str,
+    since: str | None,
+    until: str | None,
+    difference: bool,
+    form: str,
+    schedule: str | None,
+    quiet: bool,
+    **how: Any,
+) -> None:
+    """Fetch captures from a service as a third party; no collection is needed.
+
+    \b
+    joro redistribute fetch https://hub.example:8767/ --token-file hub.token --to pages --hosts '\\.ac\\.jp$'
+    joro redistribute fetch https://hub.example:8767/ --token-file hub.token --to pages --difference \\
+        --schedule "30 3 * * *"
+    """
+    from joro.redistribute.cron import Cron
+    from joro.redistribute.selection import Selection, checked
+    from joro.redistribute.sources import moment_of
+    from joro.redistribute.subscriber import Subscriber
+
+    begin, end = (None if text is None else moment_of(text) for text in (since, until))
+    selection = checked(Selection(hosts, begin, end))
+    caller = _caller(url, **how)
+    cron = Cron.parse(schedule) if schedule else None
+    directory.mkdir(parents=True, exist_ok=True)
+
+    def attempt() -> Received:
+        keep, close = _keeping(directory, form)
+        with _progress("fetching", quiet) as progress:
+            subscriber = Subscriber(caller, directory, keep, RealClock(), progress)
+            received = subscriber.fetch(selection, difference=difference)
+        close()
+        return received
+
+    if cron is None:
+        _tell(url, attempt())
+    else:
+        asyncio.run(_keep_all([(url, cron, attempt)]))
+
+
+def _keeping(directory: Path, form: str) -> tuple[Callable[[Path], None], Callable[[], None]]:
+    """What to do with each package, and at the end of a delivery."""
+    from joro.exporter.directories import folder_of, name_of
+    from joro.redistribute.subscriber import HIDDEN, keep_warc
+    from joro.redistribute.tree import keep_tree
+
+    if form == "zip":
+        return keep_tree(directory, lambda url: folder_of(name_of(url))), lambda: None
+    if form == "warc":
+        return keep_warc(directory, RealClock()), lambda: None
+    waiting = directory / HIDDEN / "delivery"
+    return keep_warc(waiting, RealClock()), lambda: _pack(waiting, directory)
+
+
+def _pack(waiting: Path, directory: Path) -> None:
+    """One WACZ of all WARCs that arrived."""
+    import shutil
+
+    from joro.archive.names import warcs
+    from joro.archive.times import stamp, warc_date
+    from joro.exporter.wacz import pack
+
+    if warcs(waiting):
+        now = RealClock().now()
+        pack(waiting, directory / f"delivery-{stamp(warc_date(now))}.wacz", title="delivery", now=now)
+    shutil.rmtree(waiting)
+
+
+def _caller(url: str, token_file: Path, ca: Path | None, plain: bool) -> Caller:
+    from joro.redistribute.caller import Caller
+    from joro.redistribute.sources import token_in
+
+    return Caller(url, token_in(token_file), ca=ca, plain=plain)
+
+
+def _book(collection: Collection) -> Any:
+    from joro.redistribute.parties import PartyBook
+
+    return PartyBook(collection.part("redistribution"))
+
+
+def _tell(who: str, received: Received) -> None:
+    click.echo(f"{who}: {received.captures:,} captures, {received.bytes:,} bytes")
+
+
+async def _keep_all(timetable: list[tuple[str, Any, Callable[[], Received]]]) -> None:
+    """Attempt each transfer at its times, until Ctrl-C."""
+    from joro.redistribute.timetable import keep
+
+    async def attempt(who: str, transfer: Callable[[], Received]) -> bool:
+        try:
+            _tell(who, await asyncio.to_thread(transfer))
+        except JoroError as error:
+            click.echo(f"joro: {who}: {error}", err=True)
+            return False
+        return True
+
+    clock = RealClock()
+    await asyncio.gather(
+        *(keep(cron, partial(attempt, who, transfer), clock) for who, cron, transfer in timetable)
+    )
+
+
+@contextmanager
+def _progress(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=quiet) as bar:
+        line = bar.add_task("", total=None)
+        yield lambda done, whole: bar.update(line, completed=done, total=whole)

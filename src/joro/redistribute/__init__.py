@@ -1,0 +1,1 @@
+"""How does a collection reach others, and only those that are registered?"""

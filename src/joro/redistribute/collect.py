@@ -1,0 +1,143 @@
+"""How are captures fetched from the collections we receive them from?
+
+In:    a source, and what an earlier transfer left of it.
+Out:   all its packages in our archive; a mark, from which the next difference goes on.
+Never: asks again for what arrived; loses its place when it is killed; runs two transfers from one source.
+Paper: S1, 5.4.1: the data collection system compares its own log, and asks for the difference only.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from joro.clock import Clock
+from joro.errors import TransferError
+from joro.redistribute.caller import Caller
+from joro.redistribute.download import Progress, download
+from joro.redistribute.journal import Journal
+from joro.redistribute.package import Manifest
+from joro.redistribute.parties import write_whole
+from joro.redistribute.receive import begin, done, is_placed, take_in, unfinished
+from joro.redistribute.selection import Mark, Selection
+from joro.redistribute.sources import Source, token_in
+from joro.store.collection import Collection
+
+
+class Progressed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where the transfers from a source stand."""
+
+    mark: Mark = {}  # behind the last package that arrived
+    asked: Selection | None = None  # the transfer that goes on, unless it is a difference
+
+
+@dataclass
+class Received:
+    """What a transfer brought."""
+
+    packages: int = 0
+    captures: int = 0
+    bytes: int = 0
+
+
+def caller_of(collection: Collection, source: Source, *, plain: bool = False) -> Caller:
+    """Somebody who talks to the source."""
+    ca = collection.path / source.ca if source.ca else None
+    return Caller(source.url, token_in(collection.path / source.token_file), ca=ca, plain=plain)
+
+
+class Collector:
+    """Fetches from one source."""
+
+    def __init__(
+        self,
+        collection: Collection,
+        source: Source,
+        caller: Caller,
+        clock: Clock,
+        progress: Progress = lambda _done, _whole: None,
+    ) -> None:
+        self._collection = collection
+        self._source = source
+        self._caller = caller
+        self._clock = clock
+        self._progress = progress
+        self._journal = Journal(collection.logs, clock.now)
+        folder = collection.part("redistribution") / "sources"
+        folder.mkdir(exist_ok=True)
+        self._state = folder / f"{source.name}.json"
+
+    def collect(self) -> Received:
+        """Carry out one transfer, or end the one that was cut off."""
+        received, start = Received(), self._clock.now()
+        ended = False
+        try:
+            with self._collection.lock(f"collect-{self._source.name}"):
+                self._finish(received)
+                while self._fetch_next(received):
+                    pass
+            ended = True
+        finally:
+            self._journal.transferred(
+                "received",
+                self._source.name,
+                start,
+                received.bytes,
+                received.captures,
+                ended=ended,
+                packages=received.packages,
+            )
+        return received
+
+    def _finish(self, received: Received) -> None:
+        """Packages that were on their way when something broke; some may be gone there by now."""
+        for folder, manifest in list(unfinished(self._collection, self._source.name)):
+            try:
+                self._arrive(folder, manifest, received)
+            except TransferError as error:
+                if error.status not in (404, 410):
+                    raise
+                shutil.rmtree(folder)
+
+    def _fetch_next(self, received: Received) -> bool:
+        """One package; is there more to come?"""
+        place = read_state(self._state)
+        wanted = self._source.selection(place.mark)
+        if self._source.transfer != "difference" and place.asked == wanted:
+            asked = msgspec.structs.replace(wanted, after=place.mark)
+        else:
+            asked = wanted
+        manifest = self._caller.post("/packages", asked, Manifest)
+        if manifest.package:
+            self._arrive(begin(self._collection, self._source.name, manifest), manifest, received)
+        else:
+            self._save(manifest)
+        return manifest.more
+
+    def _arrive(self, folder: Path, manifest: Manifest, received: Received) -> None:
+        if not is_placed(folder):
+            download(self._caller, manifest, folder, self._progress)
+        fresh = self._source.transfer == "difference"
+        take_in(self._collection, self._source.name, folder, self._clock, fresh=fresh)
+        received.packages += 1
+        received.captures += manifest.captures
+        received.bytes += manifest.bytes
+        self._save(manifest)
+        done(folder)
+
+    def _save(self, manifest: Manifest) -> None:
+        base = self._source.selection({})
+        goes_on = manifest.more and self._source.transfer != "difference"
+        mark = manifest.mark if goes_on or self._source.transfer == "difference" else {}
+        write_whole(self._state, msgspec.json.encode(Progressed(mark, base if goes_on else None)))
+
+
+def read_state(path: Path) -> Progressed:
+    """Where transfers stand; at the beginning, where there is no such file."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Progressed)
+    except FileNotFoundError:
+        return Progressed()
