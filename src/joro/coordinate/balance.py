@@ -1,0 +1,106 @@
+"""How do robots that know only their neighbours come to equal costs?
+
+In:    the distances between robots; what each server costs each robot; who has which server.
+Out:   a spanning tree, Give, Move, and new owners.
+Never: moves a server along anything but an edge of the tree.
+Paper: S1 5.2.1, equations (1) to (5) and its four steps.
+
+S1 leaves three things open. Its third case of Move prints the condition of the first one; meant is
+Give(A,B) < 0 < Give(B,A), without which Move(A,B) = −Move(B,A) could not hold. Where a Give is exactly 0
+nobody wants anything, and nothing moves. And it says to whom a server goes (the neighbour nearest to it), but
+not which servers go: here those first that the neighbour is nearest to in comparison with their owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from joro.coordinate.assign import Floats, Owners, loads
+
+Edge = tuple[int, int]
+#: A server is handed over while at most this much of it is more than was to be moved.
+OVERSHOOT = 0.5
+
+
+def spanning_tree(distances: Floats) -> list[Edge]:
+    """The edges along which robots talk to each other: as short as can be in all (Prim)."""
+    robots = len(distances)
+    nearest, via = distances[0].astype(float), np.zeros(robots, np.int64)
+    outside = np.ones(robots, bool)
+    edges: list[Edge] = []
+    outside[:1] = False
+    while outside.any():
+        here = int(np.where(outside, nearest, np.inf).argmin()) if robots else 0
+        here = here if outside[here] else int(outside.argmax())  # unreachable: any edge is as bad
+        edges.append((int(via[here]), here))
+        outside[here] = False
+        closer = distances[here] < nearest
+        nearest, via = np.where(closer, distances[here], nearest), np.where(closer, here, via)
+    return edges
+
+
+def give(costs: Floats, tree: Sequence[Edge]) -> Floats:
+    """Give(A, B_i) = (Cost(A) + Σ_j Cost(B_j)) / (n + 1) − Cost(B_i), equation (3); 0 without an edge."""
+    is_edge = _edges(tree, len(costs))
+    mean = (costs + is_edge @ costs) / (1 + is_edge.sum(axis=1))
+    return np.where(is_edge, mean[:, None] - costs[None, :], 0.0)
+
+
+def move(gives: Floats) -> Floats:
+    """Move(A, B): what is really to go from A to B; negative where B is to give it to A."""
+    back = gives.T
+    if_agreed = np.sign(gives) * np.minimum(np.abs(gives), np.abs(back))
+    return np.where(gives * back > 0, gives - back, np.where(gives * back < 0, if_agreed, 0.0))
+
+
+def equalised(costs: Floats, tree: Sequence[Edge]) -> Floats:
+    """The costs after everyone gave what Move says, by the giver's reckoning: their sum stays."""
+    after: Floats = costs - move(give(costs, tree)).sum(axis=1)
+    return after
+
+
+def hand_over(costs: Floats, owners: Owners, moves: Floats) -> Owners:
+    """Steps 3 and 4: each giver hands servers to the nearest of its receivers, till Move is used up.
+
+    `costs` are w·d, so for one server the nearest robot is the cheapest. What is moved counts by the
+    giver's cost, because the receiver's is known for certain only after it has collected.
+    """
+    after = owners.copy()
+    for giver in np.flatnonzero((moves > 0).any(axis=1)):
+        receivers = np.flatnonzero(moves[giver] > 0)
+        _hand_over(costs, owners, after, int(giver), receivers, moves[giver, receivers].copy())
+    return after
+
+
+def _hand_over(
+    costs: Floats, owners: Owners, after: Owners, giver: int, receivers: Owners, left: Floats
+) -> None:
+    held = np.flatnonzero(owners == giver)
+    theirs, own = costs[np.ix_(receivers, held)], costs[giver, held]
+    nearest = theirs.argmin(axis=0)
+    gain = own / theirs[nearest, np.arange(len(held))]
+    for place in np.argsort(-gain, kind="stable"):
+        to = nearest[place]
+        if np.isfinite(theirs[to, place]) and OVERSHOOT * own[place] <= left[to]:
+            after[held[place]] = receivers[to]
+            left[to] -= own[place]
+
+
+def equalise(costs: Floats, owners: Owners, tree: Sequence[Edge], rounds: int = 1) -> Owners:
+    """Give, Move and hand over so many times; sooner done when nothing moves any more."""
+    for _ in range(rounds):
+        moves = move(give(loads(costs, owners), tree))
+        after = hand_over(costs, owners, moves)
+        if np.array_equal(after, owners):
+            break
+        owners = after
+    return owners
+
+
+def _edges(tree: Sequence[Edge], robots: int) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    is_edge = np.zeros((robots, robots), bool)
+    for one, other in tree:
+        is_edge[one, other] = is_edge[other, one] = True
+    return is_edge

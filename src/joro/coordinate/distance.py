@@ -1,0 +1,85 @@
+"""How far is each server from each robot, and what does it cost to collect it?
+
+In:    what robots logged of the first 50 URLs of every server, and how much each server has.
+Out:   distances d = t/w in milliseconds per KB, a row for each robot; costs w·d in milliseconds.
+Never: takes what was not measured for near: it is guessed from the row and the column, or infinitely far.
+Paper: S1 5.2.1 step 3, equations (4) and (5); 5.1.2 (`#MaxTransfer=50`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from joro.coordinate.assign import Floats
+from joro.coordinate.messages import LogLine
+from joro.url import server_of, try_canonical
+
+#: Pages of each server that a robot asks for to learn its distance.
+PROBE_URLS = 50
+_KB = 1_024.0
+
+
+def measured(
+    logs: Mapping[str, Iterable[LogLine]], robots: Sequence[str], servers: Sequence[str]
+) -> tuple[Floats, Floats]:
+    """Distances, nan where nothing was received; and the KB of each server that its best robot received."""
+    place = {server: number for number, server in enumerate(servers)}
+    spent_ms, received_kb = np.zeros((2, len(robots), len(servers)))
+    for row, robot in enumerate(robots):
+        for line in logs.get(robot, ()):
+            column = place.get(_server(line.url), -1)
+            if column >= 0:
+                spent_ms[row, column] += line.elapsed_ms
+                received_kb[row, column] += line.response_bytes / _KB
+    known = received_kb > 0.0
+    distances = np.divide(spent_ms, received_kb, where=known, out=np.full(known.shape, np.nan))
+    return distances, received_kb.max(axis=0, initial=0.0)
+
+
+def _server(url: str) -> str:
+    canonical = try_canonical(url)
+    return "" if canonical is None else server_of(canonical)
+
+
+def guessed(distances: Floats) -> Floats:
+    """The same, with a guess for every nan: a robot's usual distance × how far the server is from the others.
+
+    A robot or a server of which nothing is known counts as a usual one. Where nobody knows any, all are 1.
+    """
+    logs = np.log(np.where(distances > 0.0, distances, np.nan))
+    if np.isnan(logs).all():
+        return np.ones_like(distances)
+    rows = _medians(logs, axis=1, default=float(np.nanmedian(logs)))
+    columns = _medians(logs - rows[:, None], axis=0, default=0.0)
+    guess = np.exp(rows[:, None] + columns[None, :])
+    return np.where(np.isnan(distances), guess, distances)
+
+
+def _medians(logs: Floats, axis: int, default: float) -> Floats:
+    """The medians of what is known, without a warning where nothing is."""
+    known = ~np.isnan(logs).all(axis=axis)
+    medians = np.full(known.shape, default)
+    medians[known] = np.nanmedian(np.compress(known, logs, axis=1 - axis), axis=axis)
+    return medians
+
+
+def costs_ms(distances: Floats, sizes_kb: Floats) -> Floats:
+    """C_ij = w_ij · d(R_i, s_ij), equation (5)."""
+    return distances * sizes_kb[None, :]
+
+
+def between_robots(distances: Floats, near: float = 0.01) -> Floats:
+    """How far robots are from each other, judged by the servers near both.
+
+    Whatever is near A and near B shows a short way between them: d(A,s) + d(s,B) is never below it. The
+    first hundredth of all servers is taken rather than the nearest, which might be one wrong measurement.
+    """
+    robots = len(distances)
+    between = np.zeros((robots, robots))
+    for one in range(robots):
+        for other in range(one):
+            way = np.quantile(distances[one] + distances[other], near)
+            between[one, other] = between[other, one] = way
+    return between
