@@ -14,6 +14,7 @@ demo: $(READY) ## Collect, archive, index and search the bundled test web (CI=1:
 
 test: $(READY) ## Run the whole suite
 	@scripts/system-packages.sh
+	@scripts/reader-tools.sh
 	@$(BIN)/pytest -n $(CORES) --dist worksteal
 
 check: $(READY) ## Format, lint, types, floors and the fast tests, in under two minutes
