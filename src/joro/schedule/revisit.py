@@ -137,16 +137,24 @@ def _log_worth(
     rule: Revisiting, chances: Grid, expected: Grid | None, quality: NDArray[np.integer] | None
 ) -> Grid:
     """Logarithm of what a visit to each page brings after each wait: pages × waits."""
-    kinds = np.zeros(len(chances), np.intp) if quality is None else quality
-    brought = np.empty((len(chances), len(WAITS_S)), np.float32)
-    for each in np.unique(kinds):
-        here, worths = kinds == each, _worths(rule.theta, int(each))
-        brought[here] = chances[here] @ worths
-        if expected is not None:
-            kept = np.exp(-rule.drift_per_s * WAITS_S).astype(np.float32)
-            usual = np.broadcast_to(expected, chances.shape)[here]
-            brought[here] = kept * brought[here] + (1 - kept) * (usual @ worths)
-    return np.log(np.maximum(brought, 1e-30))
+    if quality is None:
+        brought = _brought(rule, chances, expected, NONE)
+    else:
+        brought = np.empty((len(chances), len(WAITS_S)), np.float32)
+        for each in np.unique(quality):
+            here = quality == each
+            usual = np.broadcast_to(expected, chances.shape)[here] if expected is not None else None
+            brought[here] = _brought(rule, chances[here], usual, int(each))
+    return np.log(np.maximum(brought, np.float32(1e-30), out=brought), out=brought)
+
+
+def _brought(rule: Revisiting, chances: Grid, expected: Grid | None, quality: int) -> Grid:
+    worths = _worths(rule.theta, quality)
+    brought = chances @ worths
+    if expected is not None:
+        kept = np.exp(-rule.drift_per_s * WAITS_S).astype(np.float32)
+        brought = kept * brought + (1 - kept) * (expected @ worths)
+    return np.asarray(brought, np.float32)
 
 
 def _log_goal(rule: Revisiting, weight: Array) -> Array:
