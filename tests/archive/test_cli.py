@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,26 @@ def test_indexes_are_merged_by_command_and_checked(collection: Collection) -> No
     assert "run: joro archive check --mend" in checked.stdout
     assert run(collection, "check", "--mend").exit_code == 0
     assert run(collection, "check").exit_code == 0
+
+
+def test_captures_are_listed_by_what_is_known_of_them(collection: Collection) -> None:
+    digest = run(collection, "list", URL).stdout.split()[-1]
+    for what, by, count in (
+        ("http://www.example.jp/", "prefix", 3),
+        ("c.example", "host", 1),
+        ("example", "domain", 1),
+        ("example.jp", "domain", 3),
+        (digest, "digest", 1),
+    ):
+        lines = run(collection, "list", "--by", by, what).stdout.splitlines()
+        assert (lines[0].split()[-1], len(lines) - 1) == ("URL", count)
+
+
+def test_captures_are_listed_for_programs_and_within_dates(collection: Collection) -> None:
+    lines = run(
+        collection, "list", URL, "--since", "20231115", "--until", "20231116", "--json"
+    ).stdout.splitlines()
+    (found,) = (json.loads(line) for line in lines)
+    assert (found["url"], found["time"]) == (URL, "2023-11-15T22:13:20.000000Z")
+    error = run(collection, "list", "--by", "host", "c.example", "--status", "404").exception
+    assert "no capture of c.example was found" in str(error)

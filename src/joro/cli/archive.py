@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from joro.archive import check as checking
 from joro.archive import storing
 from joro.archive.check import Verdict
 from joro.archive.check_merged import check_merged, remake
 from joro.archive.far import size_of
-from joro.archive.index import CaptureIndex
+from joro.archive.index import CaptureIndex, Limits
 from joro.archive.merge import is_due, read_manifest
 from joro.archive.merge import merge as merge_indexes
 from joro.archive.names import warcs
@@ -22,6 +26,7 @@ from joro.archive.times import time_of, time_of_stamp, warc_date
 from joro.cli.options import collection_option
 from joro.clock import RealClock
 from joro.errors import CollectionError, UsageError
+from joro.model import Capture
 from joro.parse.payload import payload
 from joro.store.collection import Collection
 from joro.store.orders import OrderBook
@@ -199,22 +204,62 @@ def _merge_progress(quiet: bool) -> Iterator[Callable[[str, int, int], object]]:
 
 @archive.command("list")
 @collection_option
-@click.argument("url")
-def list_versions(collection: Collection, url: str) -> None:
-    """List every version of a page, oldest first.
+@click.argument("what")
+@click.option(
+    "--by",
+    type=click.Choice(["url", "prefix", "host", "domain", "digest"]),
+    default="url",
+    show_default=True,
+    help="What is given; a domain is a host and all below it.",
+)
+@click.option("--since", metavar="TIME", help="Only captures from 2026-11-16T05:55 or 20261116 on.")
+@click.option("--until", metavar="TIME", help="Only captures before this time.")
+@click.option("--status", type=int, metavar="N", help="Only captures with this HTTP status.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+def list_captures(
+    collection: Collection,
+    what: str,
+    by: str,
+    since: str | None,
+    until: str | None,
+    status: int | None,
+    as_json: bool,
+) -> None:
+    """List captures: every version of a page, oldest first, or those of a directory, a host, a payload.
 
     \b
     joro archive list -C my-web https://example.org/
+    joro archive list -C my-web --by prefix https://example.org/news/ --since 20261101
+    joro archive list -C my-web --by domain example.org --status 404 --json
     """
-    versions = list(_shown(collection).versions(canonical(url)))
-    if not versions:
-        raise _not_archived(collection, url)
-    click.echo(f"{'time (UTC)':<19}  status  {'bytes':>9}  {'type':<24}  digest")
-    for version in versions:
-        time = warc_date(version.time)[:19].replace("T", " ")
-        click.echo(
-            f"{time}  {version.status:>6}  {version.length:>9,}  {version.mime:<24}  {version.digest[5:]}"
-        )
+    limits = Limits(_time(since) if since else -math.inf, _time(until) if until else math.inf, status=status)
+    captures = _found(_shown(collection), what, by, limits)
+    first = next(captures, None)
+    if first is None:
+        raise _not_archived(collection, what) if by == "url" else _none_found(what)
+    if not as_json:
+        url = "" if by == "url" else f"{'':<26}  URL"
+        click.echo(f"{'time (UTC)':<19}  status  {'bytes':>9}  {'type':<24}  digest{url}")
+    for capture in chain([first], captures):
+        click.echo(_as_json(capture) if as_json else _as_line(capture, with_url=by != "url"))
+
+
+def _found(index: CaptureIndex, what: str, by: str, limits: Limits) -> Iterator[Capture]:
+    if by == "host" or by == "domain":
+        return index.of_host(what, subdomains=by == "domain", limits=limits)
+    if by == "digest":
+        return index.of_digest(what if ":" in what else f"sha1:{what}", limits)
+    return index.under(what, limits) if by == "prefix" else index.versions(canonical(what), limits)
+
+
+def _as_line(capture: Capture, *, with_url: bool) -> str:
+    time = warc_date(capture.time)[:19].replace("T", " ")
+    line = f"{time}  {capture.status:>6}  {capture.length:>9,}  {capture.mime:<24}  {capture.digest[5:]}"
+    return f"{line}  {capture.url}" if with_url else line
+
+
+def _as_json(capture: Capture) -> bytes:
+    return msgspec.json.encode({**asdict(capture), "time": warc_date(capture.time)})
 
 
 @archive.command()
@@ -245,13 +290,19 @@ def _time(text: str) -> float:
     try:
         return time_of_stamp(text) if text.isdigit() else time_of(text)
     except ValueError:
-        raise UsageError(f"--time {text!r} is no time", remedy="write 2026-11-16T05:55 or 20261116") from None
+        raise UsageError(f"{text!r} is no time", remedy="write 2026-11-16T05:55 or 20261116") from None
 
 
 def _shown(collection: Collection) -> CaptureIndex:
     """The captures that no order withholds."""
     return CaptureIndex(
         collection.archive, withheld=OrderBook(collection.orders, RealClock().now).is_withheld
+    )
+
+
+def _none_found(what: str) -> UsageError:
+    return UsageError(
+        f"no capture of {what} was found", remedy="see whether --by, --since and --until are meant"
     )
 
 
