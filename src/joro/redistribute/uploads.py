@@ -40,6 +40,8 @@ _NAME = re.compile("[0-9a-f]{32}")
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 #: What has not arrived by then is thrown away, and begins anew.
 PATIENCE_S = 7 * 86_400.0
+#: So long a request that brings bytes may go on when somebody asks how far it got.
+SETTLE_S, _LOOK_S = 30.0, 0.05
 #: Bytes held before they are written.
 _HELD_BYTES = 1 << 20
 FILES = {"index": INDEX, "warc": WARC_NAME}
@@ -92,8 +94,14 @@ class Uploads:
         return _json(self._state(party, manifest.package))
 
     async def state(self, request: Request, party: Party) -> Response:
+        """How much has arrived, once a request that was cut off is seen to have ended."""
         self._may_push(party)
-        return _json(self._state(party, request.path_params["name"]))
+        name = request.path_params["name"]
+        for _ in range(round(SETTLE_S / _LOOK_S)):
+            if not any(Path(path).parent.name == name for path in self._busy):
+                break
+            await asyncio.sleep(_LOOK_S)
+        return _json(self._state(party, name))
 
     async def bring(self, request: Request, party: Party) -> Response:
         """Bytes of a package, from where the last ones ended."""
