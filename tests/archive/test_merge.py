@@ -1,6 +1,7 @@
 import gzip
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from joro.archive import merge as merging
 from joro.archive.background import BackgroundMerge
 from joro.archive.check_merged import check_merged, remake
 from joro.archive.index import CaptureIndex
-from joro.archive.merge import Entry, digest_line, forget, is_due, merge, read_manifest, to_join
+from joro.archive.merge import Entry, changing, digest_line, is_due, merge, read_manifest, to_join
 from joro.archive.names import sorted_index, warcs
 from joro.archive.runs import Run, RunWriter, merged
 from joro.errors import ArchiveError, CollectionError
@@ -130,13 +131,14 @@ def test_what_is_forgotten_is_in_no_run(tmp_path: Path) -> None:
     closed_warcs(tmp_path, 4)
     merge(tmp_path)
     gone = warcs(tmp_path)[:2]
-    forget(tmp_path, gone)
+    with changing(tmp_path, gone):
+        pass
     content = b"".join(gzip.decompress(path.read_bytes()) for path in (tmp_path / "merged").glob("*.gz"))
     assert [name.encode() in content for name in warcs(tmp_path)] == [False, False, True, True]
     assert check_merged(tmp_path) == []
     assert len(list(CaptureIndex(tmp_path).all())) == 20
-    forget(tmp_path, warcs(tmp_path))
-    assert read_manifest(tmp_path).runs == ()
+    with changing(tmp_path, warcs(tmp_path)):
+        assert read_manifest(tmp_path).runs == ()
     assert merge(tmp_path) == 4
 
 
@@ -178,8 +180,38 @@ def test_a_merge_killed_at_any_step_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_two_merges_do_not_meet(tmp_path: Path) -> None:
-    with merging.alone(tmp_path), pytest.raises(CollectionError, match="another merge works"):
+    with merging.alone(tmp_path), pytest.raises(CollectionError, match="others work in"):
         merge(tmp_path)
+
+
+def test_nobody_merges_what_is_being_changed(tmp_path: Path) -> None:
+    closed_warcs(tmp_path, 2)
+    merge(tmp_path)
+    changed = sorted_index(tmp_path / warcs(tmp_path)[0])
+    with changing(tmp_path, [warcs(tmp_path)[0]]):
+        with pytest.raises(CollectionError):
+            merge(tmp_path)
+        changed.write_bytes(b"")
+    merge(tmp_path)
+    assert check_merged(tmp_path) == []
+    assert len(list(CaptureIndex(tmp_path).all())) == 5
+
+
+def test_a_change_waits_for_the_merge_under_way(tmp_path: Path) -> None:
+    closed_warcs(tmp_path, 1)
+    merge(tmp_path)
+    entered = threading.Event()
+
+    def change() -> None:
+        with changing(tmp_path, warcs(tmp_path)):
+            entered.set()
+
+    with merging.alone(tmp_path):
+        waiting = threading.Thread(target=change)
+        waiting.start()
+        assert not entered.wait(0.1)
+    waiting.join()
+    assert entered.is_set()
 
 
 def test_an_unsorted_index_is_refused(tmp_path: Path) -> None:

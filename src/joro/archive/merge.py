@@ -99,7 +99,7 @@ def is_due(directory: Path) -> bool:
 
 def merge(directory: Path, progress: Progress = lambda *_: None) -> int:
     """Bring the lines of all closed WARCs into runs, and join small runs; how many WARCs were new."""
-    with alone(directory) as folder:
+    with alone(directory, wait=False) as folder:
         manifest = read_manifest(directory)
         tidy(folder, manifest)
         waiting = pending(directory, manifest)
@@ -116,10 +116,12 @@ def merge(directory: Path, progress: Progress = lambda *_: None) -> int:
         return len(waiting)
 
 
-def forget(directory: Path, names: Collection[str]) -> None:
-    """Leave no line about these WARCs in any run; until the next merge they are found by their own indexes.
+@contextmanager
+def changing(directory: Path, names: Collection[str]) -> Iterator[None]:
+    """Whoever changes or removes closed WARCs, or their indexes, does it inside of this.
 
-    Whoever changes or removes a closed WARC calls this first.
+    No line about them is left in any run, and nobody merges meanwhile: until the next merge they are found
+    by their own indexes. A merge that is under way is waited for.
     """
     with alone(directory) as folder:
         manifest = read_manifest(directory)
@@ -128,6 +130,7 @@ def forget(directory: Path, names: Collection[str]) -> None:
             if not gone.isdisjoint(entry.warcs):
                 manifest = _without(folder, manifest, entry, gone)
         tidy(folder, manifest)
+        yield
 
 
 def to_join(runs: Iterable[Entry]) -> list[Entry]:
@@ -143,16 +146,17 @@ def to_join(runs: Iterable[Entry]) -> list[Entry]:
 
 
 @contextmanager
-def alone(directory: Path) -> Iterator[Path]:
-    """The folder of runs, held by us alone; the kernel frees it if we die."""
+def alone(directory: Path, *, wait: bool = True) -> Iterator[Path]:
+    """The folder of runs, held by us alone; the kernel frees it if we die. Others are waited for, or told."""
     folder = directory / FOLDER
     folder.mkdir(exist_ok=True)
     file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CollectionError(f"others work in {folder}", remedy="wait for them or stop them") from None
         yield folder
-    except BlockingIOError:
-        raise CollectionError(f"another merge works in {folder}", remedy="wait for it or stop it") from None
     finally:
         os.close(file)
 

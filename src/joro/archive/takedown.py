@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from joro.archive.erase import Span, erase, member
 from joro.archive.far import note_of
 from joro.archive.index import CaptureIndex, Limits
 from joro.archive.members import members
-from joro.archive.merge import forget
+from joro.archive.merge import changing
 from joro.archive.names import sorted_index, warcs
 from joro.archive.read import CAPTURES, Record, read_at, readable, response_at
 from joro.archive.recover import mend
@@ -98,11 +99,12 @@ def carry_out(
     for name in done.waiting:
         del found[name]
     touched = sorted({*found, *changed})
-    if touched:
-        forget(directory, touched)
-    for left, name in zip(range(len(touched), 0, -1), touched, strict=True):
-        progress(name, left)
-        _carry_out_in(directory / name, found.get(name, set()), changed.get(name, {}), orders, clock, done)
+    with changing(directory, touched) if touched else nullcontext():
+        for left, name in zip(range(len(touched), 0, -1), touched, strict=True):
+            progress(name, left)
+            _carry_out_in(
+                directory / name, found.get(name, set()), changed.get(name, {}), orders, clock, done
+            )
     for place in {note.url for name in warcs(directory) if (note := note_of(directory / name)) is not None}:
         upload(directory, place)  # in the place of copies that know too much, also those of a run cut off
     return done
