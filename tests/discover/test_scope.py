@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from joro.config import Override, Scope
 from joro.discover.scope import Boundary, is_generated
+from joro.store.orders import EMBARGO, TAKEDOWN, Order, OrderBook
 
 
 def test_too_far_from_a_seed_is_outside() -> None:
@@ -117,3 +120,16 @@ def test_a_refusal_names_the_setting(url: str, hops: int, cgi_hops: int, said: s
     boundary = Boundary(scope)
     assert boundary.refusal(url, hops, cgi_hops) == said
     assert boundary.within([url], hops, cgi_hops) == ([] if said else [url])
+
+
+def test_what_an_order_forbids_does_not_belong_from_then_on(tmp_path: Path) -> None:
+    book = OrderBook(tmp_path, lambda: 0.0)
+    boundary = Boundary(Scope(), book.forbids)
+    urls = ["http://a.example/x", "http://b.example/"]
+    assert boundary.within(urls, 0) == urls
+    book.give(Order(0, EMBARGO, "host", "b.example", 0.0))
+    assert boundary.within(urls, 0) == urls
+    book.give(Order(0, TAKEDOWN, "host", "a.example", 0.0))
+    assert boundary.within(urls, 0) == ["http://b.example/"]
+    assert boundary.refusal("http://a.example/x") == "an order forbids it"
+    assert boundary.refusal("http://b.example/") == ""

@@ -14,6 +14,7 @@ server has one more than that page; on any other page, and to another server, it
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from joro.config import PerServer, Scope
 from joro.discover.globs import Globs
@@ -26,6 +27,10 @@ _GENERATED = re.compile(
 )
 
 
+#: Does an order forbid to visit this URL? See `store.orders.OrderBook.forbids`.
+Forbidden = Callable[[str], bool]
+
+
 def is_generated(url: str) -> bool:
     """Is the page made on request, as far as its URL tells?"""
     return "?" in url or _GENERATED.search(url, url.index("/", 8)) is not None
@@ -34,7 +39,8 @@ def is_generated(url: str) -> bool:
 class Boundary:
     """The operator's scope, made ready for thousands of questions a second."""
 
-    def __init__(self, settings: Scope) -> None:
+    def __init__(self, settings: Scope, forbids: Callable[[], Forbidden | None] = lambda: None) -> None:
+        self._forbids = forbids
         self._settings = PerServer(settings)
         self._plain = None if settings.rules else settings  # without rules nobody has to be looked up
         self._domains = tuple(domain.lower().lstrip(".") for domain in settings.domains)
@@ -51,6 +57,8 @@ class Boundary:
             urls = [url for url in urls if self._include.match(url)]
         if self._exclude:
             urls = [url for url in urls if not self._exclude.match(url)]
+        if urls and (is_forbidden := self._forbids()) is not None:
+            urls = [url for url in urls if not is_forbidden(url)]
         return urls
 
     def follow(self, source: str, hops: int, cgi_hops: int, urls: list[str]) -> list[tuple[list[str], int]]:
@@ -86,6 +94,8 @@ class Boundary:
             return "outside scope.domains"
         if self._include and not self._include.match(url):
             return "like nothing in scope.include"
+        if (is_forbidden := self._forbids()) is not None and is_forbidden(url):
+            return "an order forbids it"
         pattern = self._exclude.first(url)
         return f"scope.exclude has {pattern!r}" if pattern else ""
 

@@ -189,6 +189,13 @@ class OrderBook:
             return None
         return lambda url, time, digest: orders.withholds(url, time, digest, now) is not None
 
+    def forbids(self) -> Callable[[str], bool] | None:
+        """Must a page not be visited now? None when every page may be: robots ask once for many links."""
+        orders, now = self.latest(), self._now()
+        if all(order.act == EMBARGO for order in orders.all):
+            return None
+        return lambda url: orders.forbids(url, now) is not None
+
     def history(self) -> list[Order]:
         """Every order ever given, lifted ones and lifts included."""
         return list(_read(self.path)) if self.path.exists() else []
