@@ -316,3 +316,30 @@ def test_pages_found_after_a_server_ran_out_of_them_survive_a_restart(tmp_path: 
     add(frontier, [f"{SERVER}/later"], 1)
     frontier.commit(None)
     assert take_all(reopened(frontier, tmp_path)) == [f"{SERVER}/later"]
+
+
+def test_new_pages_can_be_taken_past_those_that_are_due_and_every_page_comes_once(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    due, new = urls(60), [f"{SERVER}/new-{number}" for number in range(40)]
+    add(frontier, due, hops=1)
+    add(frontier, new, hops=5)
+    frontier.commit(None)
+    taken = []
+    for _ in range(25):
+        page, before = frontier.take_new(SERVER), frontier.take(SERVER)
+        assert page is not None
+        assert before is not None
+        assert (page.hops, before.hops) == (5, 1)
+        taken += [page.url, before.url]
+    assert sorted(taken + take_all(frontier)) == sorted(due + new)
+    assert frontier.take_new(SERVER) is None
+
+
+def test_whether_a_page_is_in_a_hurry_is_seen_without_taking_it(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    add(frontier, urls(3), hops=2)
+    assert not frontier.is_urgent(SERVER)
+    frontier.commit(None)
+    frontier.hasten(urls(3)[1])
+    assert frontier.is_urgent(SERVER)
+    assert not frontier.is_urgent("http://nobody.example")
