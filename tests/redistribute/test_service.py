@@ -8,6 +8,7 @@ from urllib.error import HTTPError
 import pytest
 import trustme
 
+from joro import cli
 from joro.clock import FakeClock
 from joro.errors import TransferError, UsageError
 from joro.redistribute.caller import Caller
@@ -178,7 +179,7 @@ def test_an_order_acts_on_packages_that_were_made_before(collection: Collection)
 
 
 def test_an_order_cuts_a_transfer_in_the_middle(collection: Collection) -> None:
-    fill(collection, 60, body_bytes=1_000_000, limit_bytes=100_000_000)
+    fill(collection, 60, body_bytes=500_000, limit_bytes=100_000_000)
     token = register(collection)
     with serving(collection) as url:
         ask = caller(url, token)
@@ -230,3 +231,15 @@ def test_a_token_is_not_sent_in_the_clear_over_a_network() -> None:
         Caller("http://hub.example:8767/", "secret")
     Caller("http://hub.example:8767/", "secret", plain=True)
     Caller("http://[::1]:8767/", "secret")
+
+
+def test_after_a_take_down_is_collected_no_package_names_its_pages(collection: Collection) -> None:
+    fill(collection, 8)
+    token = register(collection)
+    with serving(collection) as url:
+        manifest = caller(url, token).post("/packages", Selection(), Manifest)
+        OrderBook(collection.orders, lambda: NOON).give(Order(0, TAKEDOWN, "host", "b.ac.jp", 0.0))
+        cli.joro.main(["takedown", "collect", "-C", str(collection.path), "-q"], standalone_mode=False)
+        assert list((collection.path / "redistribution" / "packages").iterdir()) == []
+        assert status(f"{url}/packages/{manifest.package}", token=token) == 404
+        assert caller(url, token).post("/packages", Selection(), Manifest).captures == 6

@@ -386,6 +386,8 @@ def _progress(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
     columns = (TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=quiet) as bar:
+    screen = Console(stderr=True)
+    is_hidden = quiet or not screen.is_terminal
+    with Progress(*columns, console=screen, transient=True, disable=is_hidden) as bar:
         line = bar.add_task("", total=None)
         yield lambda done, whole: bar.update(line, completed=done, total=whole)

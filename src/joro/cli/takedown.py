@@ -170,9 +170,10 @@ def collect(collection: Collection, quiet: bool) -> None:
     joro takedown collect -C my-web
     """
     from joro import indexer
+    from joro.redistribute.shelf import forget as forget_packages
     from joro.takedown import sweep
 
-    copies = {"index": indexer.forget, "tables": _forget_tables}
+    copies = {"index": indexer.forget, "tables": _forget_tables, "packages": forget_packages}
     with _progress(quiet) as progress:
         swept = sweep(collection, RealClock(), copies, progress)
     done = swept.archive
