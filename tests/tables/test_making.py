@@ -1,3 +1,4 @@
+import gzip
 import hashlib
 import os
 from pathlib import Path
@@ -200,3 +201,22 @@ def test_progress_ends_at_the_whole(collection: Collection) -> None:
     told: list[tuple[int, int]] = []
     make(collection, lambda done, whole: told.append((done, whole)))
     assert told[-1][0] == told[-1][1] == sum(path.stat().st_size for path in collection.archive.glob("*.gz"))
+
+
+def test_records_of_other_writers_stop_nothing(tmp_path: Path) -> None:
+    made = collection_in(tmp_path)
+    archive(made, page("http://a.example/", "T", "text"))
+    (name,) = warcs(made.archive)
+    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>\xff\x00"
+    with (made.archive / name).open("ab") as file:
+        for url in ("dns:a.example", "HTTP://B.example", "http://c.example/#x", "<http://d.example/>"):
+            header = (
+                f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2026\r\n"
+                f"Joro-Elapsed-Ms: 99999999999\r\nContent-Length: {len(block)}\r\n\r\n"
+            )
+            file.write(gzip.compress(header.encode() + block + b"\r\n\r\n"))
+    make(made)
+    assert rows(made, "captures", "url", "elapsed_ms")[1:] == [
+        ("http://b.example/", 2_147_483_647),
+        ("http://c.example/", 2_147_483_647),
+    ]

@@ -29,6 +29,8 @@ PARTS = 8
 #: A longer anchor is a paragraph that somebody made a link.
 ANCHOR_LIMIT_CHARS = 1_000
 TITLE_LIMIT_CHARS = 1_000
+#: What a column of 32 bits holds.
+LONGEST_MS = 2**31 - 1
 
 _EPOCH = datetime(1970, 1, 1)
 #: Without a zone: all times are UTC, and every reader shows the same.
@@ -125,7 +127,7 @@ def capture_row(
         capture.digest,
         digest(sound(text).encode()) if text else "",
         f"{text_sketch(text):064x}" if text else "",
-        capture.elapsed_ms,
+        min(capture.elapsed_ms, LONGEST_MS),
         response.truncated.value if response.truncated else "",
         capture.length,
         capture.warc,

@@ -28,6 +28,7 @@ from joro.parse.page import document
 from joro.parse.payload import is_html, mime_of, unwrap
 from joro.parse.rights import NO_RESERVATION, page_rights
 from joro.tables.columns import CAPTURES, COLUMNS, LINKS, Place, capture_row, link_rows, place_of, schema
+from joro.url import try_canonical
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -77,6 +78,11 @@ def _sync(path: Path) -> None:
 
 
 def _take(record: Record, robot: str, rows: _Rows) -> None:
+    url = try_canonical(record.url)  # records of other writers may spell it otherwise, or speak of DNS
+    if url is None:
+        log.warning("left out a record of %s with the URL %.200r", record.warc, record.url)
+        return
+    record.url = url
     capture, response = capture_in(record), response_of(record)
     found, rights = Document(record.url, "", "", "", ""), NO_RESERVATION
     if record.type != "revisit":
