@@ -144,14 +144,6 @@ def test_a_server_is_visited_for_what_waits_there(frontier: Frontier) -> None:
     assert planning.pool_of(SERVERS[0]) is Pool.REFRESH
 
 
-def test_a_server_that_became_slow_since_the_plan_has_no_sockets_of_the_others(frontier: Frontier) -> None:
-    planning = planner(frontier, sockets=50)
-    planning.round()
-    record = frontier.server(SERVERS[0])
-    record.due, record.longest_download_s = 1, 30.0
-    assert planning.pool_of(SERVERS[0]) is Pool.INFEASIBLE
-
-
 def test_a_server_that_the_plan_had_to_slow_is_among_its_like(frontier: Frontier) -> None:
     frontier.server(SERVERS[0]).longest_download_s = 30.0
     planning = planner(frontier, sockets=50)

@@ -25,7 +25,7 @@ from joro.robot.policy import Policy
 from joro.schedule import change, cycle, prior
 from joro.schedule.feasible import Rule
 from joro.schedule.plan import Plan, Round, Timing
-from joro.schedule.sockets import Order, Pool, Pools, is_feasible, least_share, priority
+from joro.schedule.sockets import Order, Pool, Pools, least_share, priority
 from joro.store.frontier import Frontier
 from joro.store.records import ServerRecord
 from joro.url import fingerprint, server_of
@@ -44,8 +44,6 @@ LEAST_BUDGET_PER_S = 1e-12
 SAMPLE = 4_096
 #: Servers looked at in one go while other work waits.
 SLICE = 1_000
-#: A server is slower than the plan has it when it is so by more than this: its longest download fades.
-SLACK = 1.01
 #: Where the last report is remembered, for `joro stats` and the portal.
 REPORT = "plan"
 
@@ -113,7 +111,7 @@ class Planner:
         self._order = Order[settings.order.upper()]
         self._planned_at = clock.now()
         self._least_discovery = least_share(sockets, settings.discovery_percent if discovers else 0)
-        self._paces: dict[str, tuple[float, float]] = {}  # I_i and I_min of servers asked about since a round
+        self._access_s: dict[str, float] = {}  # of servers asked about since the last round
         self.policy = Policy(settings)
         self._said = _Sayings()
         self._walk: _Walk | None = None
@@ -147,34 +145,25 @@ class Planner:
         record = self._frontier.server(server)
         if not record.due and not self._frontier.is_urgent(server):
             return Pool.DISCOVERY
-        return Pool.REFRESH if self._keeps_pace(server, record) else Pool.INFEASIBLE
-
-    def _keeps_pace(self, server: str, record: ServerRecord) -> bool:
-        """Can the server alone keep its schedule, as the plan has it and by what was seen since?"""
-        if self.plan is None or not record.wishes:
-            return True
-        interval, minimum = self._pace(server, record)
-        is_slow = not is_feasible(record.longest_download_s, interval * SLACK, minimum)
-        return not is_slow and fingerprint(server) not in self.plan.own
+        is_apart = self.plan is not None and fingerprint(server) in self.plan.own
+        return Pool.INFEASIBLE if is_apart else Pool.REFRESH
 
     def rank(self, server: str, ready_at: float) -> float:
         """The key of a waiting server: the smallest gets the next socket; infinite without refreshing."""
         record = self._frontier.server(server)
         if not record.wishes:
             return math.inf
-        return priority(self._order, ready_at, self._pace(server, record)[0], record.download_s)
+        return priority(self._order, ready_at, self._access_interval_s(server, record), record.download_s)
 
-    def _pace(self, server: str, record: ServerRecord) -> tuple[float, float]:
-        """The access interval of a server, and the least that politeness allows."""
+    def _access_interval_s(self, server: str, record: ServerRecord) -> float:
         if self.plan is None:
-            minimum = self._minimum_s(server, record)
-            return max(minimum, 1.0), minimum
-        pace = self._paces.get(server)
-        if pace is None:
+            return max(self._minimum_s(server, record), 1.0)
+        interval = self._access_s.get(server)
+        if interval is None:
             minimum = self._minimum_s(server, record)
             interval = self.plan.access_interval_s(fingerprint(server), record.wishes, minimum)
-            pace = self._paces[server] = interval, minimum
-        return pace
+            self._access_s[server] = interval
+        return interval
 
     @property
     def is_due(self) -> bool:
@@ -216,7 +205,7 @@ class Planner:
     def _conclude(self, walk: _Walk) -> PlanReport:
         margin = self._settings.socket_margin_percent / 100
         self.plan = walk.planning.plan(self.sockets, margin=margin, least_discovery=self._least_discovery)
-        self._paces.clear()
+        self._access_s.clear()
         self._said = walk.said
         self._cycled = np.array(walk.cycled, np.uint64)
         self._study(walk.pages, self._budget_per_s(self.plan))

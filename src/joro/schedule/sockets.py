@@ -132,7 +132,7 @@ class Pools:
             yield Pool.DISCOVERY
         yield Pool.REFRESH
         spare = self.infeasible + self.discovery - slow - max(new, self.least_discovery)
-        if slow < max(self.infeasible, 1) or spare > 0:  # who became slow since the plan needs one, too
+        if slow < max(self.infeasible, 1) or spare > 0:
             yield Pool.INFEASIBLE
         if self.least_discovery <= new < max(self.discovery, self._lone):
             yield Pool.DISCOVERY
