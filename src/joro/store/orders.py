@@ -167,7 +167,8 @@ class OrderBook:
         try:
             status = os.stat(self.path)
         except FileNotFoundError:
-            self._seen, self._latest = None, Orders()
+            if self._seen is not None:
+                self._seen, self._latest = None, Orders()
             return self._latest
         stamp = status.st_ino, status.st_mtime_ns, status.st_size
         if stamp != self._seen:
@@ -188,6 +189,10 @@ class OrderBook:
         if all(order.act == EXCLUSION for order in orders.all):
             return None
         return lambda url, time, digest: orders.withholds(url, time, digest, now) is not None
+
+    def is_forbidden(self, url: str) -> bool:
+        """Must this page not be visited now?"""
+        return self.latest().forbids(url, self._now()) is not None
 
     def forbids(self) -> Callable[[str], bool] | None:
         """Must a page not be visited now? None when every page may be: robots ask once for many links."""
