@@ -32,17 +32,11 @@ from joro.store.orders import OrderBook
 LIMIT_BYTES = 256_000_000
 #: Purposes that the word of a whole server (robots.txt, tdmrep.json) may reserve.
 _OF_SERVERS = frozenset({Purpose.SEARCH, Purpose.SNIPPET, Purpose.ANALYSIS, Purpose.TRAINING})
+#: What must stand in a head, or in a page (there also the name of our robot), that says anything.
 _IN_HEAD = (b"x-robots-tag", b"tdm-reservation", b"content-signal")
-_IN_PAGE = (
-    b"noarchive",
-    b"nocache",
-    b"noai",
-    b"noimageai",
-    b"tdm-reservation",
-    b"noindex",
-    b"nosnippet",
-    b"max-snippet",
-)
+_IN_PAGE = (b"robots", b"tdm-reservation")
+#: A page of which these are a part cannot be searched as it is.
+_WRAPPED = (b"content-encoding", b"transfer-encoding")
 #: Revisits of which the verdict on their original is remembered.
 _REMEMBERED = 100_000
 
@@ -59,6 +53,7 @@ class Allowed:
         self.purposes = purposes
         self._archive = collection.archive
         self._robot = collection.config.identity.name
+        self._words = (*_IN_PAGE, self._robot.lower().encode())
         self.orders = OrderBook(collection.orders, clock.now)
         self._index = CaptureIndex(collection.archive, withheld=self.orders.is_withheld)
         self._terms = TermsBook(self._archived, self._robot)
@@ -66,26 +61,43 @@ class Allowed:
             lambda _url, _digest, capture: self._is_free_whole(capture)
         )
 
-    def __call__(self, capture: Capture, record: bytes) -> bool:
-        """May it go? `record` is its gzip member."""
-        if self.orders.is_withheld(capture):
-            return False
+    def by_owner(self, capture: Capture, record: bytes) -> bool:
+        """May it go, for its owner? `record` is its gzip member; orders were asked before."""
         if capture.mime == REVISIT:
             return self._of_original(capture.url, capture.digest, capture)
-        return self._is_free(capture.url, response_in(record, self._archive / capture.warc, capture.offset))
+        warc = self._archive / capture.warc
+        content = content_of(record, warc, capture.offset)
+        if not self.purposes & _OF_SERVERS and is_silent(content, self._words):
+            return True
+        try:
+            response = response_of(record_in(Member(capture.offset, len(record), content), capture.warc))
+        except ValueError as error:
+            raise damaged(warc, capture.offset, str(error)) from None
+        return self._is_free(capture.url, response)
 
     def _is_free_whole(self, revisit: Capture) -> bool:
         return self._is_free(revisit.url, response_at(self._archive, revisit, self._index))
 
     def _is_free(self, url: str, response: Response) -> bool:
         terms = self._terms.of(url) if self.purposes & _OF_SERVERS else NO_TERMS
-        if speaks(response):
+        if self._speaks(response):
             rights = rights_in(url, response, terms, self._robot)
         elif terms is NO_TERMS:
             return True
         else:
             rights = rights_of(url, response.headers, (), terms)
         return all(may(rights, purpose) for purpose in self.purposes)
+
+    def _speaks(self, response: Response) -> bool:
+        """Might the answer say something about its rights?"""
+        head = response.head.lower()
+        if any(word in head for word in _IN_HEAD):
+            return True
+        if not is_html(mime_of(response.headers), response.body[:512]):
+            return False
+        content = unwrap(response).content.lower()
+        # UTF-16 and its like: the words look different there.
+        return b"\0" in content[:200] or any(word in content for word in self._words)
 
     def _archived(self, url: str) -> bytes:
         newest = self._index.newest(url)
@@ -98,26 +110,24 @@ class Allowed:
         return unwrap(response).content if response.status == 200 else b""
 
 
-def speaks(response: Response) -> bool:
-    """Might the answer say something about its rights?"""
-    head = response.head.lower()
-    if any(word in head for word in _IN_HEAD):
-        return True
-    if not is_html(mime_of(response.headers), response.body[:512]):
+def is_silent(record: bytes, words: tuple[bytes, ...]) -> bool:
+    """Is it plain from the bytes of a record that neither head nor page say anything? Most do not."""
+    start = record.find(b"\r\n\r\n") + 4
+    end = record.find(b"\r\n\r\n", start)
+    head = record[start : end if end > 0 else None].lower()
+    if any(word in head for word in (*_IN_HEAD, *_WRAPPED)):
         return False
-    content = unwrap(response).content.lower()
-    if b"\0" in content[:200]:  # UTF-16 and its like: the words look different
-        return True
-    return any(word in content for word in _IN_PAGE) or (b"robots" in content and b"none" in content)
+    page = record[end:].lower() if end > 0 else b""
+    return b"\0" not in page[:200] and not any(word in page for word in words)
 
 
-def response_in(record: bytes, warc: Path, offset: int) -> Response:
-    """The response in a gzip member."""
+def content_of(record: bytes, warc: Path, offset: int) -> bytes:
+    """What is in a gzip member."""
     decoder = isal_zlib.decompressobj(wbits=31)
     try:
-        content = decoder.decompress(record, LIMIT_BYTES)
-        if not decoder.eof:
-            raise damaged(warc, offset, "a record without an end")
-        return response_of(record_in(Member(offset, len(record), content), warc.name))
-    except (igzip_lib.error, ValueError) as error:  # type: ignore[misc]  # its stub says instance
+        content: bytes = decoder.decompress(record, LIMIT_BYTES)
+    except igzip_lib.error as error:  # type: ignore[misc]  # its stub says instance
         raise damaged(warc, offset, str(error)) from None
+    if not decoder.eof:
+        raise damaged(warc, offset, "a record without an end")
+    return content

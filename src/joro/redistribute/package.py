@@ -185,7 +185,7 @@ class _Filling:
                     continue  # its bytes may have been erased already
                 file.seek(capture.offset)
                 record = _exactly(file.read, capture.length, warc)
-                if self._allowed(capture, record):
+                if self._allowed.by_owner(capture, record):
                     self._add(warc.name, capture, record)
         return None
 
