@@ -82,7 +82,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def wait_for(what: Callable[[], object], patience_s: float = 30.0) -> None:
+def wait_for(what: Callable[[], object], patience_s: float = 120.0) -> None:
     """Until it is so."""
     deadline = time.monotonic() + patience_s
     while not what():

@@ -19,7 +19,7 @@ from joro.testweb.running import OracleClient
 JORO = [sys.executable, "-m", "joro"]
 
 
-def joro(*words: object, timeout: float = 120, **options: Any) -> subprocess.CompletedProcess[str]:
+def joro(*words: object, timeout: float = 300, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, whatever its exit code."""
     command = [*JORO, *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, **options)

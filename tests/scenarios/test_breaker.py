@@ -133,8 +133,9 @@ def test_a_flood_reaches_no_server_more_often_than_the_limit(web: Web, tmp_path:
         asked = flood(port, servers(web.oracle, web_port(web)), seconds=8.0)
         told = status(port)
     most = judge(web.oracle, 60.0)
-    assert (most["host"], most["address"]) == (5, 8)
-    assert most["concurrent"] <= 2  # how many meet depends on how busy the machine is
+    assert most["host"] <= 5  # how many get through together depends on how busy the machine is
+    assert most["address"] == 8
+    assert most["concurrent"] <= 2
     assert most["sharing"] <= 3
     assert asked >= THREADS * 200
     assert told["granted"] == len(web.oracle.get("/log"))

@@ -41,9 +41,15 @@ class Arrival:
 class Arrivals:
     """What was brought and waits; `out` tells how many callers there are, those who wait here among them."""
 
-    def __init__(self, take_in: Callable[[list[Arrival]], None], out: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        take_in: Callable[[list[Arrival]], None],
+        out: Callable[[], int],
+        real_s: Callable[[float], float] = lambda seconds: seconds,
+    ) -> None:
         self._take_in = take_in
         self._out = out
+        self._patience_s = real_s(PATIENCE_S)
         self._here: list[Arrival] = []
         self._waiting: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -57,7 +63,7 @@ class Arrivals:
         if self._waiting is None:
             loop = asyncio.get_running_loop()
             self._waiting = loop.create_future()
-            self._timer = loop.call_later(PATIENCE_S, self._lose_patience)
+            self._timer = loop.call_later(self._patience_s, self._lose_patience)
         await self._waiting
 
     def take_in(self) -> None:

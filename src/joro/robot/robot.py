@@ -299,7 +299,7 @@ class Robot:
         )
         self._visitor = Visitor(settings.fetch, user_agent=agent, clock=clock, limits=limits)
         self._callers = Callers(self.call_on, self._next_server, settings.fetch.sockets, clock.real_s)
-        self._arrivals = Arrivals(self._take_in, self._callers.__len__)
+        self._arrivals = Arrivals(self._take_in, self._callers.__len__, clock.real_s)
         self.frontier = Frontier(collection.frontier / share.folder)
         self._traps = Traps(self.frontier.trap_state)
         self._started_at = clock.now()
