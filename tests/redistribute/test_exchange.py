@@ -189,3 +189,38 @@ def test_both_sides_log_the_transfer_in_the_file_of_its_week(theirs: Collection,
     assert line["captures"] == 10
     assert line["bytes"] == lines[1]["bytes"] > 0
     assert {"start", "end", "bytes_per_s"} <= line.keys()
+
+
+def test_the_difference_of_a_day_is_what_came_that_day_collected_or_received(
+    theirs: Collection, ours: Collection
+) -> None:
+    fill(theirs, 48)  # from 22:13 on, an hour apart: 2, 24 and 22 captures a day
+    clock = FakeClock(NOON + 401 * DAY_S)
+    asked = {
+        "2023-11-14": 2,
+        "2023-11-15": 24,
+        "2023-11-16": 22,
+        "2024-12-19": 0,
+    }
+    token = register(theirs)
+    with serving(theirs) as url:
+        ask = caller(url, token)
+        assert {day: ask.post("/packages", Selection(day=day), Manifest).captures for day in asked} == asked
+        collect(ours, url, token)
+    token = register(ours)
+    with serving(ours, clock) as url:  # visited a year ago, received today
+        ask = caller(url, token)
+        assert ask.post("/packages", Selection(day="2023-11-15"), Manifest).captures == 0
+        assert ask.post("/packages", Selection(day="2024-12-19"), Manifest).captures == 48
+
+
+def test_the_difference_of_a_day_that_is_over_is_made_once(theirs: Collection) -> None:
+    fill(theirs, 48)
+    token = register(theirs)
+    with serving(theirs) as url:
+        ask = caller(url, token)
+        first = ask.post("/packages", Selection(day="2023-11-15"), Manifest)
+        (made,) = (theirs.path / "redistribution" / "packages").iterdir()
+        begun = (made / "spans.npy").stat().st_ino, made.stat().st_mtime_ns
+        assert ask.post("/packages", Selection(day="2023-11-15"), Manifest) == first
+        assert begun == ((made / "spans.npy").stat().st_ino, made.stat().st_mtime_ns)

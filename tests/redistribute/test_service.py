@@ -132,6 +132,7 @@ def test_a_party_is_confined_to_its_hosts(collection: Collection) -> None:
         (b'{"host": "a"}', "unknown field `host`"),
         (b'{"since": 2, "until": 1}', "ends before it begins"),
         (b'{"since": "yesterday"}', "since"),
+        (b'{"day": "2026-02-30"}', "is no day"),
     ],
 )
 def test_a_selection_that_makes_no_sense_is_named(collection: Collection, body: bytes, said: str) -> None:

@@ -262,6 +262,7 @@ def push(collection: Collection, url: str, now: bool, quiet: bool, **how: Any) -
 @click.option("--hosts", default="", metavar="REGEX", help="Only hosts in whose names this is found.")
 @click.option("--since", metavar="TIME", help="Only captures from 2026-11-16 (or 20261116) on.")
 @click.option("--until", metavar="TIME", help="Only captures before that time.")
+@click.option("--day", default="", metavar="DAY", help="Only what came to the service on a day (UTC).")
 @click.option("--difference", is_flag=True, help="Only what came to the service since the last delivery.")
 @click.option(
     "--format",
@@ -279,6 +280,7 @@ def fetch(
     hosts: str,
     since: str | None,
     until: str | None,
+    day: str,
     difference: bool,
     form: str,
     schedule: str | None,
@@ -298,7 +300,7 @@ def fetch(
     from joro.redistribute.subscriber import Subscriber
 
     begin, end = (None if text is None else moment_of(text) for text in (since, until))
-    selection = checked(Selection(hosts, begin, end))
+    selection = checked(Selection(hosts, begin, end, day))
     caller = _caller(url, **how)
     cron = Cron.parse(schedule) if schedule else None
     directory.mkdir(parents=True, exist_ok=True)

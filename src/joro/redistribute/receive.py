@@ -30,6 +30,7 @@ from joro.errors import ArchiveError
 from joro.model import Capture
 from joro.redistribute.package import INDEX, MANIFEST, WARC_NAME, Manifest
 from joro.redistribute.parties import write_whole
+from joro.redistribute.selection import FROM
 from joro.store.collection import Collection
 from joro.store.orders import OrderBook
 
@@ -42,7 +43,7 @@ _LINE_BYTES = 100_000
 
 def stream_from(source: str) -> str:
     """The stream of what comes from a source."""
-    return f"from-{source}"
+    return FROM + source
 
 
 def incoming(collection: Collection, source: str) -> Path:

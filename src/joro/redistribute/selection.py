@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ import msgspec
 
 from joro.archive.cdx import capture_of, index_of, whole_lines
 from joro.archive.names import number_of, stream_of, warcs
+from joro.archive.times import time_of, time_of_stamp
 from joro.errors import ArchiveError, UsageError
 from joro.model import Capture
 from joro.url import host_of
@@ -31,6 +33,11 @@ Mark = dict[str, tuple[int, int]]
 
 #: A mark this far on lies behind everything.
 END = 1 << 62
+DAY_S = 86_400.0
+#: What WARCs that come from another collection are called before its name.
+FROM = "from-"
+_FROM = re.compile(re.escape(FROM) + r".+-(\d{14})-\d{5,}\.warc\.gz")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 #: Longer expressions are no choice of hosts but an attack.
 HOSTS_LIMIT = 2_000
 
@@ -41,6 +48,7 @@ class Selection(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     hosts: str = ""  # regular expression, found anywhere in the host name
     since: float | None = None  # captures of this moment or later …
     until: float | None = None  # … and before this one
+    day: str = ""  # what came on that day (UTC), "2026-11-16": collected then, or received from others
     after: Mark = {}  # written after this
     upto: Mark | None = None  # and not after that
 
@@ -83,9 +91,22 @@ def checked(selection: Selection) -> Selection:
     for name, value in (("since", selection.since), ("until", selection.until)):
         if value is not None and not math.isfinite(value):
             raise UsageError(f"{name} = {value} is no time", remedy="write seconds since 1970")
+    if selection.day:
+        span_of(selection.day)
     if selection.since is not None and selection.until is not None and selection.since >= selection.until:
         raise UsageError("the period ends before it begins", remedy="give the earlier time as since")
     return selection
+
+
+def span_of(day: str) -> tuple[float, float]:
+    """When a day begins and ends."""
+    try:
+        begin = time_of(day) if _DAY.fullmatch(day) else math.nan
+    except ValueError:
+        begin = math.nan
+    if math.isnan(begin):
+        raise UsageError(f"day = {day[:40]!r} is no day", remedy="write 2026-11-16")
+    return begin, begin + DAY_S
 
 
 def mark_now(directory: Path) -> Mark:
@@ -108,8 +129,16 @@ def walk(directory: Path, selection: Selection, free: Callable[[str], bool] | No
     wanted = hosts_like(selection.hosts)
     since = -math.inf if selection.since is None else selection.since
     until = math.inf if selection.until is None else selection.until
+    came = span_of(selection.day) if selection.day else (-math.inf, math.inf)
     for name in warcs(directory):
         stream, number = stream_of(name), number_of(name)
+        received = _received(name)
+        if received is None:
+            first, last = max(since, came[0]), min(until, came[1])
+        elif came[0] <= received < came[1]:
+            first, last = since, until
+        else:
+            continue
         start, end = _begin(selection.after, stream, number), _end(selection.upto, stream, number)
         if start >= end:
             continue
@@ -117,12 +146,18 @@ def walk(directory: Path, selection: Selection, free: Callable[[str], bool] | No
         found = [
             each
             for each in captures
-            if since <= each.time < until
+            if first <= each.time < last
             and wanted(host := host_of(each.url))
             and (free is None or free(host))
         ]
         found.sort(key=lambda each: each.offset)
         yield Step(name, found, len(captures), number, stream)
+
+
+def _received(name: str) -> float | None:
+    """When a WARC came from another collection; None for one of our own robots'."""
+    found = _FROM.fullmatch(name)
+    return time_of_stamp(found[1]) if found else None
 
 
 def _begin(mark: Mark, stream: str, number: int) -> int:

@@ -19,6 +19,7 @@ Paper: S1, 5.4: the data collection system and the data distribution system are 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -37,16 +38,19 @@ from joro.redistribute.allowed import Allowed, purposes_named
 from joro.redistribute.journal import Journal, Usage
 from joro.redistribute.package import NO_LIMITS, Limits, Maker, Manifest
 from joro.redistribute.parties import Party, PartyBook
-from joro.redistribute.selection import Selection, checked
+from joro.redistribute.selection import Selection, checked, span_of
 from joro.redistribute.shelf import Package, Shelf, Withdrawn
 from joro.redistribute.sources import sources_of
 from joro.redistribute.uploads import Uploads
 from joro.store.collection import Collection
+from joro.store.orders import OrderBook
 
 log = logging.getLogger(__name__)
 
 #: A longer request body is no selection: a mark has some 40 bytes for each robot there ever was.
 ASKED_LIMIT_BYTES = 4_000_000
+#: So long after midnight a day is over: by then the last capture of it is written.
+OVER_S = 3_600.0
 _RANGE = re.compile(r"bytes=(\d{1,18})-(\d{0,18})")
 
 Answer = Callable[[Request, Party], Awaitable[Response]]
@@ -94,9 +98,9 @@ class Service:
         self._parties = PartyBook(room)
         self.journal = Journal(collection.logs, clock.now)
         self.usage = Usage(room, clock.now)
-        self._allowed: dict[tuple[str, ...], Allowed] = {}
-        self._shelf = Shelf(collection, self._allowed_for(()).orders)
+        self._shelf = Shelf(collection, OrderBook(collection.orders, clock.now))
         self._maker = Maker(collection, self._shelf.folder, limits)
+        self._days: dict[bytes, str] = {}  # packages of days that are over, by what was asked for
         self._making = asyncio.Lock()  # one at a time: each reads the disk as fast as it can
 
     def guarded(self, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
@@ -107,6 +111,8 @@ class Service:
             too_often = self.usage.ask(party)
             if too_often:
                 raise self._too_much(too_often)
+            if party.requests_per_day:
+                self.usage.save()
             return await answer(request, party)
 
         return ask
@@ -131,11 +137,24 @@ class Service:
             selection = checked(asked)
         except (msgspec.DecodeError, UsageError) as error:
             raise HTTPException(400, f"this is no selection: {error}") from None
-        allowed = self._allowed_for(party.purposes)
+        # Made anew each time: what servers say in robots.txt is remembered as long as it lives.
+        allowed = Allowed(self._collection, purposes_named(party.purposes), self._clock)
         async with self._making:
             self._shelf.tidy(self._clock.now())
-            manifest = await asyncio.to_thread(self._maker.make, selection, allowed, party.hosts)
+            manifest = await asyncio.to_thread(self._made, selection, allowed, party.hosts)
         return _json(manifest)
+
+    def _made(self, selection: Selection, allowed: Allowed, scope: str) -> Manifest:
+        """The package that was made before of a day that is over, or a new one."""
+        key = msgspec.json.encode((selection, sorted(each.value for each in allowed.purposes), scope))
+        with contextlib.suppress(Withdrawn):
+            known = self._shelf.find(self._days.get(key, ""), self._clock.now())
+            if known is not None:
+                return known.manifest
+        manifest = self._maker.make(selection, allowed, scope)
+        if selection.day and self._clock.now() > span_of(selection.day)[1] + OVER_S:
+            self._days[key] = manifest.package
+        return manifest
 
     async def list_packages(self, request: Request, party: Party) -> Response:
         manifests = await asyncio.to_thread(lambda: [each.manifest for each in self._of(party)])
@@ -222,12 +241,6 @@ class Service:
                 continue
             if package is not None and _is_for(party, package.manifest):
                 yield package
-
-    def _allowed_for(self, purposes: tuple[str, ...]) -> Allowed:
-        key = tuple(sorted(purposes))
-        if key not in self._allowed:
-            self._allowed[key] = Allowed(self._collection, purposes_named(key), self._clock)
-        return self._allowed[key]
 
     async def problem(self, request: Request, error: Exception) -> Response:
         """One line of JSON for whatever went wrong; what broke inside stays inside."""
