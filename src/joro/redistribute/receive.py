@@ -10,6 +10,7 @@ Never: shows half a package, or one twice, whatever moment it is killed; takes i
 from __future__ import annotations
 
 import gzip
+import itertools
 import os
 import shutil
 import zlib
@@ -28,17 +29,20 @@ from joro.archive.times import stamp, warc_date
 from joro.clock import Clock
 from joro.errors import ArchiveError
 from joro.model import Capture
-from joro.redistribute.package import INDEX, MANIFEST, WARC_NAME, Manifest
+from joro.redistribute.package import INDEX, MANIFEST, NO_LIMITS, WARC_NAME, Manifest
 from joro.redistribute.parties import write_whole
 from joro.redistribute.selection import FROM
 from joro.store.collection import Collection
 from joro.store.orders import OrderBook
+from joro.url import try_canonical
 
 #: Which name the WARC has, or will have, in the archive.
 TARGET = "target"
 _GZIP_MAGIC = b"\x1f\x8b\x08"
 #: An index line longer than this is none: URLs have limits, too.
 _LINE_BYTES = 100_000
+#: More lines are no index of a package: 400 MB of gzip can unpack to a thousand times as much.
+_LINES = 2 * NO_LIMITS.captures
 
 
 def stream_from(source: str) -> str:
@@ -111,13 +115,19 @@ def captures_in(index: Path, warc: Path, name: str) -> Iterator[Capture]:
     size = warc.stat().st_size
     with gzip.open(index) as lines, warc.open("rb") as file:
         try:
-            while line := lines.readline(_LINE_BYTES):
+            for number in itertools.count():
+                line = lines.readline(_LINE_BYTES)
+                if not line:
+                    return
+                if number == _LINES:
+                    raise ValueError(f"it has more than {_LINES:,} lines")
                 capture = replace(capture_of(line), warc=name)
                 if not 0 <= capture.offset < capture.offset + capture.length <= size:
                     raise ValueError(f"it ends at {capture.offset + capture.length}, the WARC at {size}")
                 if os.pread(file.fileno(), 3, capture.offset) != _GZIP_MAGIC:
                     raise ValueError("no record begins there")
-                line_of(capture)  # may not be possible, if the URL is none
+                if try_canonical(capture.url) is None:
+                    raise ValueError(f"{capture.url[:100]!r} is no URL")
                 yield capture
         except (ValueError, IndexError, EOFError, OSError, zlib.error) as error:
             raise ArchiveError(
