@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import trustme
 
 from joro import cli
 from joro.archive.check import check
@@ -26,7 +27,7 @@ def joro(*words: object, ok: bool = True) -> str:
 
 
 @contextmanager
-def serving(collection: Collection) -> Iterator[str]:
+def serving(collection: Collection, *words: object) -> Iterator[str]:
     command = [
         sys.executable,
         "-m",
@@ -38,10 +39,10 @@ def serving(collection: Collection) -> Iterator[str]:
         "--port",
         "0",
     ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*command, *map(str, words)], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            found = re.search(r"http://\S+", process.stdout.readline())
+            found = re.search(r"https?://\S+", process.stdout.readline())
             assert found
             yield found[0].rstrip("/")
         finally:
@@ -156,3 +157,18 @@ def test_a_collector_killed_at_any_moment_ends_with_every_capture_once(
     assert captures_of(ours) == captures_of(theirs)
     (warc,) = received_warcs(ours)
     assert check(ours.archive, warc.name).problems == []
+
+
+@pytest.mark.slow
+def test_the_service_speaks_tls_when_it_has_a_certificate(theirs: Collection, tmp_path: Path) -> None:
+    authority = trustme.CA()
+    ours = authority.issue_cert("127.0.0.1")
+    ours.cert_chain_pems[0].write_to_path(tmp_path / "chain.pem")
+    ours.private_key_pem.write_to_path(tmp_path / "key.pem")
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    token = token_file(theirs, tmp_path / "token")
+    fetch = ("--token-file", token, "--to", tmp_path / "out", "-q")
+    with serving(theirs, "--certificate", tmp_path / "chain.pem", "--key", tmp_path / "key.pem") as url:
+        assert url.startswith("https://")
+        assert "is not trusted" in joro("fetch", url, *fetch, ok=False)
+        assert ": 40 captures" in joro("fetch", url, *fetch, "--ca", tmp_path / "ca.pem")

@@ -9,6 +9,7 @@ import pytest
 import trustme
 
 from joro import cli
+from joro.archive.index import CaptureIndex
 from joro.clock import FakeClock
 from joro.errors import TransferError, UsageError
 from joro.redistribute.caller import Caller
@@ -145,6 +146,46 @@ def test_a_selection_that_makes_no_sense_is_named(collection: Collection, body: 
         with answer.value:
             assert answer.value.code == 400
             assert said in json.loads(answer.value.read())["problem"]
+
+
+def test_a_package_is_for_the_party_that_asked_for_it_as_long_as_its_terms_stay(
+    collection: Collection,
+) -> None:
+    fill(collection, 4)
+    token, other = register(collection), register(collection, "osaka")
+    with serving(collection) as url:
+        manifest = caller(url, token).post("/packages", Selection(), Manifest)
+        assert status(f"{url}/packages/{manifest.package}", token=other) == 404
+        assert caller(url, other).get("/packages", list[Manifest]) == []
+        assert caller(url, token).get("/packages", list[Manifest]) == [manifest]
+        token = register(collection, purposes=("training",))
+        assert status(f"{url}/packages/{manifest.package}", token=token) == 404
+
+
+def test_a_damaged_record_is_left_out_and_the_others_go(collection: Collection) -> None:
+    fill(collection, 8)
+    (warc,) = collection.archive.glob("*.warc.gz")
+    third = sorted(CaptureIndex(collection.archive).all(), key=lambda each: each.offset)[2]
+    with warc.open("r+b") as file:
+        file.seek(third.offset + 40)
+        file.write(bytes(20))
+    token = register(collection)
+    with serving(collection) as url:
+        assert caller(url, token).post("/packages", Selection(), Manifest).captures == 7
+
+
+def test_ranges_asked_for_at_once_do_not_add_up_to_more_than_the_limit(collection: Collection) -> None:
+    fill(collection, 30, body_bytes=4_000)
+    token = register(collection, bytes_per_day=40_000)
+    with serving(collection) as url:
+        ask = caller(url, token)
+        manifest = ask.post("/packages", Selection(), Manifest)
+        first, second = (ask.pieces(f"/packages/{manifest.package}/warc", 0, 1_000) for _ in range(2))
+        next(first)
+        with pytest.raises(TransferError) as refused:
+            next(second)
+        assert refused.value.status == 429
+        assert len(list(first)) == 39
 
 
 def test_a_range_behind_the_end_and_a_senseless_one_are_refused(collection: Collection) -> None:

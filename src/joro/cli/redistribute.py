@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -370,7 +371,7 @@ async def _keep_all(timetable: list[tuple[str, Any, Callable[[], Received]]]) ->
 
     async def attempt(who: str, transfer: Callable[[], Received]) -> bool:
         try:
-            _tell(who, await asyncio.to_thread(transfer))
+            _tell(who, await _aside(transfer))
         except JoroError as error:
             click.echo(f"joro: {who}: {error}", err=True)
             return False
@@ -380,6 +381,23 @@ async def _keep_all(timetable: list[tuple[str, Any, Callable[[], Received]]]) ->
     await asyncio.gather(
         *(keep(cron, partial(attempt, who, transfer), clock) for who, cron, transfer in timetable)
     )
+
+
+async def _aside(transfer: Callable[[], Received]) -> Received:
+    """The same in a thread that Ctrl-C does not wait for: a transfer may be cut off at any moment."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[Received] = loop.create_future()
+
+    def carry_out() -> None:
+        try:
+            received = transfer()
+        except BaseException as error:
+            loop.call_soon_threadsafe(outcome.set_exception, error)
+        else:
+            loop.call_soon_threadsafe(outcome.set_result, received)
+
+    threading.Thread(target=carry_out, daemon=True).start()
+    return await outcome
 
 
 @contextmanager

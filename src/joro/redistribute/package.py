@@ -13,6 +13,7 @@ The same selection of the same captures is the same package, byte for byte, with
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import shutil
 import tempfile
@@ -35,6 +36,8 @@ from joro.model import Capture
 from joro.redistribute.allowed import Allowed
 from joro.redistribute.selection import Mark, Selection, hosts_like, mark_now, walk
 from joro.store.collection import Collection
+
+log = logging.getLogger(__name__)
 
 #: The name of the WARC in a package's index; a receiver gives it one of its own.
 WARC_NAME = "package.warc.gz"
@@ -183,10 +186,13 @@ class _Filling:
                     return capture.offset
                 if self._allowed.orders.is_withheld(capture):
                     continue  # its bytes may have been erased already
-                file.seek(capture.offset)
-                record = _exactly(file.read, capture.length, warc)
-                if self._allowed.by_owner(capture, record):
-                    self._add(warc.name, capture, record)
+                try:
+                    file.seek(capture.offset)
+                    record = _exactly(file.read, capture.length, warc)
+                    if self._allowed.by_owner(capture, record):
+                        self._add(warc.name, capture, record)
+                except ArchiveError as error:
+                    log.warning("left out of a package: %s", error)
         return None
 
     def _is_full(self, length: int) -> bool:

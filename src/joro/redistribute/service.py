@@ -142,6 +142,8 @@ class Service:
         async with self._making:
             self._shelf.tidy(self._clock.now())
             manifest = await asyncio.to_thread(self._made, selection, allowed, party.hosts)
+            if manifest.package:
+                self._shelf.give(manifest.package, party.name)
         return _json(manifest)
 
     def _made(self, selection: Selection, allowed: Allowed, scope: str) -> Manifest:
@@ -199,22 +201,22 @@ class Service:
         headers = {"accept-ranges": "bytes", "content-length": str(end - start)}
         if is_part:
             headers["content-range"] = f"bytes {start}-{end - 1}/{size}"
-        content = self._counted(party, package, request.url.path, pieces(start, end))
+        self.usage.add(party, end - start)  # at once: a party may ask for many ranges at a time
+        content = self._counted(party, package, request.url.path, pieces(start, end), end - start)
         return StreamingResponse(
             content, 206 if is_part else 200, headers, media_type="application/octet-stream"
         )
 
     async def _counted(
-        self, party: Party, package: Package, path: str, pieces: Iterator[bytes]
+        self, party: Party, package: Package, path: str, pieces: Iterator[bytes], whole: int
     ) -> AsyncIterator[bytes]:
-        """The pieces; each is looked over for new orders and added to what the party has had."""
+        """The pieces, as long as no order comes; what was not sent is given back to the party's share."""
         begin, size, is_whole = self._clock.now(), 0, False
         try:
             while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
                 self._shelf.see(package, self._clock.now())
                 yield piece
                 size += len(piece)
-                self.usage.add(party, len(piece))
             is_whole = True
         except Withdrawn:
             return  # fewer bytes than announced: the receiver asks again, and is told
@@ -224,12 +226,13 @@ class Service:
             self.journal.transferred(
                 "sent", party.name, begin, size, captures, ended=is_whole, package=name, file=what
             )
+            self.usage.add(party, size - whole)
             self.usage.save()
 
     async def _found(self, request: Request, party: Party) -> Package:
         name = request.path_params["name"]
         package = await asyncio.to_thread(self._shelf.find, name, self._clock.now())
-        if package is None or not _is_for(party, package.manifest):
+        if package is None or not self._is_for(party, package.manifest):
             raise HTTPException(404, f"there is no package {name[:64]!r}; ask for a new one")
         return package
 
@@ -239,8 +242,14 @@ class Service:
                 package = self._shelf.find(path.name, self._clock.now())
             except Withdrawn:
                 continue
-            if package is not None and _is_for(party, package.manifest):
+            if package is not None and self._is_for(party, package.manifest):
                 yield package
+
+    def _is_for(self, party: Party, manifest: Manifest) -> bool:
+        """Was it made for the party, on the terms that it has now?"""
+        purposes = sorted(purpose.value for purpose in purposes_named(party.purposes))
+        is_same = manifest.purposes == purposes and manifest.scope == party.hosts
+        return is_same and self._shelf.is_for(manifest.package, party.name)
 
     async def problem(self, request: Request, error: Exception) -> Response:
         """One line of JSON for whatever went wrong; what broke inside stays inside."""
@@ -249,8 +258,6 @@ class Service:
             status, said, headers = error.status_code, error.detail, error.headers
         elif isinstance(error, Withdrawn):
             status, said = 410, "a capture in this package has been withheld; ask for a new one"
-        elif isinstance(error, JoroError):
-            said = error.problem
         else:
             log.error("%s failed", request.url.path, exc_info=error)
         if isinstance(error, Refused):
@@ -258,12 +265,6 @@ class Service:
             address = request.client.host if request.client else "?"
             self.journal.refused(party.name if party else "?", address, status, said, request.url.path)
         return JSONResponse({"problem": said}, status, dict(headers or {}))
-
-
-def _is_for(party: Party, manifest: Manifest) -> bool:
-    """Was it made for the purposes and hosts of the party?"""
-    purposes = sorted(purpose.value for purpose in purposes_named(party.purposes))
-    return manifest.purposes == purposes and manifest.scope == party.hosts
 
 
 def _json(value: object) -> Response:

@@ -31,6 +31,8 @@ KEPT_S = 7 * 86_400.0
 PIECE_BYTES = 1 << 20
 #: Packages whose places are held in memory, some 5 MB each.
 OPEN_LIMIT = 16
+#: In a package's folder: for whom it was made.
+PARTIES = "parties"
 _NAME = re.compile("[0-9a-f]{32}")
 
 
@@ -148,6 +150,16 @@ class Shelf:
             self.drop(name)
             raise Withdrawn(name)
         self._checked[name] = orders
+
+    def give(self, name: str, party: str) -> None:
+        """From now on the party may have the package."""
+        with (self.folder / name / PARTIES).open("a", encoding="utf-8") as file:
+            file.write(party + "\n")
+
+    def is_for(self, name: str, party: str) -> bool:
+        """Was the package made for the party, perhaps among others?"""
+        path = self.folder / name / PARTIES
+        return path.exists() and party in path.read_text(encoding="utf-8").splitlines()
 
     def drop(self, name: str) -> None:
         self._open.pop(name, None)
