@@ -79,7 +79,29 @@ def test_after_joining_every_run_is_larger_than_all_smaller_ones_together(sizes:
         runs = [entry for entry in runs if entry not in small]
         runs.append(Entry(f"{small[0].name}+", sum(entry.lines for entry in small), ()))
     left = sorted(entry.lines for entry in runs)
-    assert all(left[0] < size for size in left[1:])
+    assert all(size > sum(left[:place]) for place, size in enumerate(left) if place)
+    assert sum(left) == sum(sizes)
+
+
+@given(st.lists(st.integers(1, 1_000), min_size=1, max_size=200))
+def test_runs_stay_few_whatever_sizes_come(sizes: list[int]) -> None:
+    runs: list[Entry] = []
+    writings = total = 0
+    for number, size in enumerate(sizes):
+        runs.append(Entry(f"{number}", size, ()))
+        writings, total = writings + size, total + size
+        if small := to_join(runs):
+            joined = Entry(f"{number}+", sum(entry.lines for entry in small), ())
+            runs = [*(entry for entry in runs if entry not in small), joined]
+            writings += joined.lines
+        assert len(runs) <= total.bit_length()
+    assert writings <= total * (total.bit_length() + 1)
+
+
+def test_runs_that_grow_slowly_are_joined() -> None:
+    assert len(to_join([Entry(f"{size}", size, ()) for size in (1, 2, 3, 4)])) == 4
+    assert len(to_join([Entry(f"{size}", size, ()) for size in (1, 2, 4, 8)])) == 0
+    assert len(to_join([Entry(f"{size}", size, ()) for size in (1, 2, 3, 9)])) == 3
 
 
 @settings(deadline=None)

@@ -6,9 +6,10 @@ Never: touches a WARC or its own index, from which all of this can be made again
        reader; leaves anything but old or new, whatever moment it is killed.
 
 The manifest names the runs and the WARCs in each; replacing it is the one step that counts. Files it does
-not name are leftovers, and go with the next merge. A run is joined with every run that is not larger than
-all smaller ones together, so whenever a line is written again it is in a run at least twice as large: n WARCs
-cost each line at most log2(n) + 1 writings, and leave at most log2(n) + 1 runs to look into.
+not name are leftovers, and go with the next merge. The largest run that is not larger than all smaller ones
+together is joined with these. So whenever a line is written again it is in a run at least twice as large, and
+every run that is left is larger than all smaller ones together: with merges of like size, n of them write
+each line at most log2(n) + 1 times, and leave at most log2(n) + 1 runs to look into.
 """
 
 from __future__ import annotations
@@ -135,14 +136,13 @@ def changing(directory: Path, names: Collection[str]) -> Iterator[None]:
 
 def to_join(runs: Iterable[Entry]) -> list[Entry]:
     """The runs that ought to be one: see above. Empty where nothing is to be done."""
-    chosen: list[Entry] = []
-    total = 0
-    for entry in sorted(runs, key=lambda entry: (entry.lines, entry.name)):
-        if chosen and entry.lines > total:
-            break
-        chosen.append(entry)
+    rising = sorted(runs, key=lambda entry: (entry.lines, entry.name))
+    count = total = 0
+    for place, entry in enumerate(rising):
+        if place and entry.lines <= total:
+            count = place + 1
         total += entry.lines
-    return chosen if len(chosen) > 1 else []
+    return rising[:count]
 
 
 @contextmanager
