@@ -224,3 +224,16 @@ def test_the_difference_of_a_day_that_is_over_is_made_once(theirs: Collection) -
         begun = (made / "spans.npy").stat().st_ino, made.stat().st_mtime_ns
         assert ask.post("/packages", Selection(day="2023-11-15"), Manifest) == first
         assert begun == ((made / "spans.npy").stat().st_ino, made.stat().st_mtime_ns)
+
+
+def test_a_source_of_which_more_hosts_are_wanted_than_before_is_asked_anew_and_nothing_is_found_twice(
+    theirs: Collection, ours: Collection
+) -> None:
+    fill(theirs, 40)
+    token = register(theirs)
+    with serving(theirs) as url:
+        assert collect(ours, url, token, hosts="^b") == 10
+        assert collect(ours, url, token, hosts="^[bc]") == 20
+        fill(theirs, 4, first=40)
+        assert collect(ours, url, token, hosts="^[bc]") == 2
+    assert len(list(CaptureIndex(ours.archive).all())) == 22

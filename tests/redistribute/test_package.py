@@ -1,5 +1,6 @@
 import gzip
 import hashlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joro.archive.cdx import capture_of
+from joro.archive.index import CaptureIndex
+from joro.archive.names import number_of
 from joro.archive.read import read_at
 from joro.clock import FakeClock
 from joro.errors import TransferError
@@ -15,9 +18,10 @@ from joro.redistribute.allowed import Allowed, purposes_named
 from joro.redistribute.download import Part
 from joro.redistribute.package import Digests, Limits, Maker, Manifest
 from joro.redistribute.receive import captures_in
-from joro.redistribute.selection import Selection, hosts_like, mark_now, walk
+from joro.redistribute.selection import Selection, hosts_like, is_selected, mark_now, walk
 from joro.redistribute.shelf import KEPT_S, Package, Shelf
 from joro.store.collection import Collection
+from joro.url import host_of
 from tests.archive.examples import NOON
 from tests.redistribute.stand import captures_of, collection_at, fill
 
@@ -175,3 +179,27 @@ def test_packages_are_thrown_away_after_a_week(filled: Collection) -> None:
     assert shelf.find(name, NOON) is not None
     shelf.tidy(made_at + KEPT_S + 1)
     assert shelf.find(name, NOON) is None
+
+
+@settings(max_examples=30)
+@given(
+    st.sampled_from(["", r"\.jp$", "^[bc]", "example", "8080", "A"]),
+    st.integers(-5, 70),
+    st.integers(0, 70),
+    st.integers(0, 12),
+)
+def test_a_walk_finds_what_the_index_of_captures_finds(
+    filled: Collection, hosts: str, first_h: int, hours: int, number: int
+) -> None:
+    since, until = NOON + first_h * 3600, NOON + (first_h + hours) * 3600 + 1
+    selection = Selection(hosts, since, until, after={"joro": (number, 3_000)})
+    found = [capture for step in walk(filled.archive, selection) for capture in step.captures]
+    expected = [
+        each
+        for each in CaptureIndex(filled.archive).all()
+        if re.search(hosts, host_of(each.url), re.IGNORECASE)
+        and since <= each.time < until
+        and (number_of(each.warc), each.offset) >= (number, 3_000)
+    ]
+    assert sorted(found, key=lambda each: each.url) == sorted(expected, key=lambda each: each.url)
+    assert all(is_selected(each, selection) for each in found)

@@ -36,7 +36,9 @@ def tree(directory: Path) -> Keep:
     return keep_tree(directory, lambda url: folder_of(name_of(url)))
 
 
-def fetch(url: str, token: str, to: Path, keep: Keep, *, difference: bool = False, **selection: str) -> int:
+def fetch(
+    url: str, token: str, to: Path, keep: Keep, *, difference: bool = False, **selection: object
+) -> int:
     to.mkdir(exist_ok=True)
     subscriber = Subscriber(caller(url, token), to, keep, FakeClock(NOON))
     return subscriber.fetch(Selection(**selection), difference=difference).captures  # type: ignore[arg-type]
@@ -140,3 +142,29 @@ def test_hosts_of_a_third_party_are_what_it_asks_for(hub: Collection, tmp_path: 
         "c.example.org:80.zip",
         "d.example.org:8080.zip",
     ]
+
+
+def test_what_a_capture_speaks_of_comes_along_if_that_is_wanted(hub: Collection, tmp_path: Path) -> None:
+    robot = writer(hub.archive)
+    known = robot.append(visit("http://a.jp/1", b"<p>the same as ever"))
+    again = visit("http://a.jp/1", b"<p>the same as ever", time=NOON + 86_400)
+    again.known = Known(known.time, known.digest)
+    robot.append(again)
+    robot.close()
+    token, bare, whole = register(hub), tmp_path / "bare", tmp_path / "whole"
+    with serving(hub) as url:
+        assert fetch(url, token, bare, tree(bare), day="2023-11-15") == 1
+        assert fetch(url, token, whole, tree(whole), day="2023-11-15", whole=True) == 2
+    assert list(bare.rglob("*.zip")) == []
+    assert unzipped(whole, "a.jp:80")["pages/1"] == b"<p>the same as ever"
+
+
+def test_each_difference_goes_on_by_itself(hub: Collection, tmp_path: Path) -> None:
+    fill(hub, 40)
+    token, to = register(hub), tmp_path / "out"
+    with serving(hub) as url:
+        counts = [
+            fetch(url, token, to, tree(to), difference=True, hosts=hosts)
+            for hosts in ("^b", "^c", "^b", "^c")
+        ]
+    assert counts == [10, 10, 0, 0]

@@ -264,6 +264,7 @@ def push(collection: Collection, url: str, now: bool, quiet: bool, **how: Any) -
 @click.option("--since", metavar="TIME", help="Only captures from 2026-11-16 (or 20261116) on.")
 @click.option("--until", metavar="TIME", help="Only captures before that time.")
 @click.option("--day", default="", metavar="DAY", help="Only what came to the service on a day (UTC).")
+@click.option("--whole", is_flag=True, help='Bring along what captures speak of that say "as before".')
 @click.option("--difference", is_flag=True, help="Only what came to the service since the last delivery.")
 @click.option(
     "--format",
@@ -282,6 +283,7 @@ def fetch(
     since: str | None,
     until: str | None,
     day: str,
+    whole: bool,
     difference: bool,
     form: str,
     schedule: str | None,
@@ -301,7 +303,7 @@ def fetch(
     from joro.redistribute.subscriber import Subscriber
 
     begin, end = (None if text is None else moment_of(text) for text in (since, until))
-    selection = checked(Selection(hosts, begin, end, day))
+    selection = checked(Selection(hosts, begin, end, day, whole))
     caller = _caller(url, **how)
     cron = Cron.parse(schedule) if schedule else None
     directory.mkdir(parents=True, exist_ok=True)

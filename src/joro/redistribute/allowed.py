@@ -55,7 +55,7 @@ class Allowed:
         self._robot = collection.config.identity.name
         self._words = (*_IN_PAGE, self._robot.lower().encode())
         self.orders = OrderBook(collection.orders, clock.now)
-        self._index = CaptureIndex(collection.archive, withheld=self.orders.is_withheld)
+        self.index = CaptureIndex(collection.archive, withheld=self.orders.is_withheld)
         self._terms = TermsBook(self._archived, self._robot)
         self._of_original: Callable[[str, str, Capture], bool] = functools.lru_cache(_REMEMBERED)(
             lambda _url, _digest, capture: self._is_free_whole(capture)
@@ -76,7 +76,7 @@ class Allowed:
         return self._is_free(capture.url, response)
 
     def _is_free_whole(self, revisit: Capture) -> bool:
-        return self._is_free(revisit.url, response_at(self._archive, revisit, self._index))
+        return self._is_free(revisit.url, response_at(self._archive, revisit, self.index))
 
     def _is_free(self, url: str, response: Response) -> bool:
         terms = self._terms.of(url) if self.purposes & _OF_SERVERS else NO_TERMS
@@ -100,11 +100,11 @@ class Allowed:
         return b"\0" in content[:200] or any(word in content for word in self._words)
 
     def _archived(self, url: str) -> bytes:
-        newest = self._index.newest(url)
+        newest = self.index.newest(url)
         if newest is None:
             return b""
         try:
-            response = response_at(self._archive, newest, self._index)
+            response = response_at(self._archive, newest, self.index)
         except ArchiveError:
             return b""
         return unwrap(response).content if response.status == 200 else b""

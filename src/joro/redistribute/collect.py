@@ -31,7 +31,8 @@ class Progressed(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where the transfers from a source stand."""
 
     mark: Mark = {}  # behind the last package that arrived
-    asked: Selection | None = None  # the transfer that goes on, unless it is a difference
+    asked: Selection | None = None  # what it is the mark of: transfers that ask for something else begin anew
+    again: bool = False  # captures may come that came before
 
 
 @dataclass
@@ -104,12 +105,7 @@ class Collector:
 
     def _fetch_next(self, received: Received) -> bool:
         """One package; is there more to come?"""
-        place = read_state(self._state)
-        wanted = self._source.selection(place.mark)
-        if self._source.transfer != "difference" and place.asked == wanted:
-            asked = msgspec.structs.replace(wanted, after=place.mark)
-        else:
-            asked = wanted
+        asked = msgspec.structs.replace(self._wanted, after=self._place().mark)
         manifest = self._caller.post("/packages", asked, Manifest)
         if manifest.package:
             self._arrive(begin(self._collection, self._source.name, manifest), manifest, received)
@@ -120,7 +116,7 @@ class Collector:
     def _arrive(self, folder: Path, manifest: Manifest, received: Received) -> None:
         if not is_placed(folder):
             download(self._caller, manifest, folder, self._progress)
-        fresh = self._source.transfer == "difference"
+        fresh = not self._place().again
         take_in(self._collection, self._source.name, folder, self._clock, fresh=fresh)
         received.packages += 1
         received.captures += manifest.captures
@@ -128,11 +124,26 @@ class Collector:
         self._save(manifest)
         done(folder)
 
+    @property
+    def _wanted(self) -> Selection:
+        return self._source.selection({})
+
+    def _place(self) -> Progressed:
+        """Where the transfer stands; at the beginning, if the last one asked for something else."""
+        place = read_state(self._state)
+        if place.asked == self._wanted:
+            return place
+        return Progressed(asked=self._wanted, again=place.asked is not None)
+
     def _save(self, manifest: Manifest) -> None:
-        base = self._source.selection({})
-        goes_on = manifest.more and self._source.transfer != "difference"
-        mark = manifest.mark if goes_on or self._source.transfer == "difference" else {}
-        write_whole(self._state, msgspec.json.encode(Progressed(mark, base if goes_on else None)))
+        place = self._place()
+        if manifest.more:
+            after = Progressed(manifest.mark, self._wanted, place.again)
+        elif self._source.transfer == "difference":
+            after = Progressed(manifest.mark, self._wanted)
+        else:
+            after = Progressed({}, self._wanted, again=True)
+        write_whole(self._state, msgspec.json.encode(after))
 
 
 def read_state(path: Path) -> Progressed:

@@ -27,14 +27,14 @@ import numpy as np
 from isal import igzip_lib
 
 from joro import __version__
-from joro.archive.cdx import line_of
+from joro.archive.cdx import REVISIT, line_of
 from joro.archive.far import opened
 from joro.archive.payload import digest
 from joro.archive.times import warc_date
 from joro.errors import ArchiveError
 from joro.model import Capture
 from joro.redistribute.allowed import Allowed
-from joro.redistribute.selection import Mark, Selection, hosts_like, mark_now, walk
+from joro.redistribute.selection import Mark, Selection, hosts_like, is_selected, mark_now, walk
 from joro.store.collection import Collection
 
 log = logging.getLogger(__name__)
@@ -143,7 +143,7 @@ class Maker:
         upto = mark_now(directory) if selection.upto is None else selection.upto
         fixed = msgspec.structs.replace(selection, upto=upto)
         mark, more, lines = dict(selection.after), False, 0
-        filling = _Filling(self._source, allowed, self._limits)
+        filling = _Filling(self._source, allowed, self._limits, directory, fixed)
         for step in walk(directory, fixed, hosts_like(scope, "the party's hosts")):
             stopped = filling.take(directory / step.warc, step.captures)
             if stopped is not None:
@@ -166,7 +166,12 @@ class Maker:
 class _Filling:
     """A package that grows."""
 
-    def __init__(self, source: str, allowed: Allowed, limits: Limits) -> None:
+    def __init__(
+        self, source: str, allowed: Allowed, limits: Limits, directory: Path, selection: Selection
+    ) -> None:
+        self._directory = directory
+        self._selection = selection
+        self._originals: set[tuple[str, int]] = set()  # that came along
         self._source = source
         self._allowed = allowed
         self._limits = limits
@@ -191,6 +196,8 @@ class _Filling:
                     record = _exactly(file.read, capture.length, warc)
                     if self._allowed.by_owner(capture, record):
                         self._add(warc.name, capture, record)
+                        if self._selection.whole and capture.mime == REVISIT:
+                            self._add_original(capture)
                 except ArchiveError as error:
                     log.warning("left out of a package: %s", error)
         return None
@@ -210,6 +217,18 @@ class _Filling:
         self._lines.append(line_of(replace(capture, warc=WARC_NAME, offset=self._digests.size)))
         self._spans.append((len(self._warcs) - 1, capture.offset, capture.length))
         self._digests.update(record)
+
+    def _add_original(self, revisit: Capture) -> None:
+        """The capture that a revisit speaks of, unless it belongs to the selection itself."""
+        whole = self._allowed.index.original(revisit)
+        if whole is None or is_selected(whole, self._selection):
+            return
+        if (whole.warc, whole.offset) not in self._originals:
+            self._originals.add((whole.warc, whole.offset))
+            warc = self._directory / whole.warc
+            with opened(warc) as file:
+                file.seek(whole.offset)
+                self._add(whole.warc, whole, _exactly(file.read, whole.length, warc))
 
     def close(
         self, draft: Path, allowed: Allowed, scope: str, selection: Selection, mark: Mark, more: bool

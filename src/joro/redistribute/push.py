@@ -22,7 +22,7 @@ from joro.redistribute.download import TRIES, Progress
 from joro.redistribute.journal import Journal
 from joro.redistribute.package import NO_LIMITS, Limits, Maker, Manifest
 from joro.redistribute.parties import write_whole
-from joro.redistribute.selection import Mark
+from joro.redistribute.selection import Mark, Selection
 from joro.redistribute.shelf import Package, Shelf, Withdrawn
 from joro.redistribute.sources import Source
 from joro.redistribute.uploads import State
@@ -34,6 +34,7 @@ class Pushed(msgspec.Struct, frozen=True, omit_defaults=True):
 
     mark: Mark = {}
     package: str = ""  # on its way
+    wanted: Selection | None = None  # what it is the mark of
 
 
 class Pusher:
@@ -71,7 +72,8 @@ class Pusher:
             with self._collection.lock("push"):
                 self._shelf.tidy(self._clock.now())
                 self._finish(pushed)
-                after: Mark | None = self._read().mark
+                place = self._read()
+                after: Mark | None = place.mark if place.wanted == wanted.selection({}) else {}
                 while after is not None:
                     after = self._push_next(wanted, after, pushed)
             ended = True
@@ -93,18 +95,19 @@ class Pusher:
         package = self._found(place.package)
         if package is not None:
             self._bring(package, pushed)
-            self._save(Pushed(package.manifest.mark))
+            self._save(Pushed(package.manifest.mark, wanted=place.wanted))
 
     def _push_next(self, wanted: Source, after: Mark, pushed: Received) -> Mark | None:
         """One package; from where the next one goes on, None where nothing is left."""
-        selection = msgspec.structs.replace(wanted.selection({}), after=after)
+        base = wanted.selection({})
+        selection = msgspec.structs.replace(base, after=after)
         manifest = self._maker.make(selection, self._allowed)
         package = self._found(manifest.package)
         if package is not None:
-            self._save(Pushed(after, manifest.package))
+            self._save(Pushed(after, manifest.package, base))
             self._bring(package, pushed)
         is_over = not manifest.more and wanted.transfer != "difference"
-        self._save(Pushed({} if is_over else manifest.mark))
+        self._save(Pushed({} if is_over else manifest.mark, wanted=base))
         return manifest.mark if manifest.more else None
 
     def _found(self, name: str) -> Package | None:

@@ -49,6 +49,7 @@ class Selection(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     since: float | None = None  # captures of this moment or later …
     until: float | None = None  # … and before this one
     day: str = ""  # what came on that day (UTC), "2026-11-16": collected then, or received from others
+    whole: bool = False  # what captures speak of that say "as before" comes along, be it older
     after: Mark = {}  # written after this
     upto: Mark | None = None  # and not after that
 
@@ -152,6 +153,20 @@ def walk(directory: Path, selection: Selection, free: Callable[[str], bool] | No
         ]
         found.sort(key=lambda each: each.offset)
         yield Step(name, found, len(captures), number, stream)
+
+
+def is_selected(capture: Capture, selection: Selection) -> bool:
+    """Does a capture of a wanted host belong to the selection by its time and place?"""
+    since = -math.inf if selection.since is None else selection.since
+    until = math.inf if selection.until is None else selection.until
+    received = _received(capture.warc)
+    if selection.day:
+        begin, end = span_of(selection.day)
+        if not begin <= (capture.time if received is None else received) < end:
+            return False
+    stream, number = stream_of(capture.warc), number_of(capture.warc)
+    is_new = _begin(selection.after, stream, number) <= capture.offset < _end(selection.upto, stream, number)
+    return since <= capture.time < until and is_new
 
 
 def _received(name: str) -> float | None:

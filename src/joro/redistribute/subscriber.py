@@ -8,6 +8,7 @@ Paper: S1, 5.4.1: the third-party client; requests by host names, date and perio
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -53,17 +54,18 @@ class Subscriber:
         self._clock = clock
         self._progress = progress
         self._hidden = directory / HIDDEN
-        self._state = self._hidden / "state.json"
         (self._hidden / "incoming").mkdir(parents=True, exist_ok=True)
         self._journal = Journal(self._hidden / "logs", clock.now)
 
     def fetch(self, selection: Selection, *, difference: bool = False) -> Received:
         """Fetch what is selected; with `difference`, what came to the service since the last time."""
         received, start, ended = Received(), self._clock.now(), False
+        asked = msgspec.json.encode((self._caller.url, selection, difference))
+        state = self._hidden / f"{hashlib.sha256(asked).hexdigest()[:16]}.json"
         try:
             for folder, manifest in list(self._unfinished()):
                 self._finish(folder, manifest, received)
-            while self._fetch_next(selection, difference, received):
+            while self._fetch_next(selection, difference, state, received):
                 pass
             ended = True
         finally:
@@ -78,23 +80,18 @@ class Subscriber:
             )
         return received
 
-    def _fetch_next(self, selection: Selection, difference: bool, received: Received) -> bool:
-        place = read_state(self._state)
-        goes_on = difference or place.asked == selection
-        asked = msgspec.structs.replace(selection, after=place.mark if goes_on else {})
+    def _fetch_next(self, selection: Selection, difference: bool, state: Path, received: Received) -> bool:
+        asked = msgspec.structs.replace(selection, after=read_state(state).mark)
         manifest = self._caller.post("/packages", asked, Manifest)
-        keeps_mark = difference or manifest.more
-        after = Progressed(
-            manifest.mark if keeps_mark else {}, selection if manifest.more and not difference else None
-        )
+        after = Progressed(manifest.mark if difference or manifest.more else {})
         if manifest.package:
             folder = self._hidden / "incoming" / manifest.package
             folder.mkdir(exist_ok=True)
-            write_whole(folder / "after.json", msgspec.json.encode(after))
+            write_whole(folder / "after.json", msgspec.json.encode((state.name, after)))
             write_whole(folder / MANIFEST, msgspec.json.encode(manifest))
             self._arrive(folder, manifest, received)
         else:
-            write_whole(self._state, msgspec.json.encode(after))
+            write_whole(state, msgspec.json.encode(after))
         return manifest.more
 
     def _finish(self, folder: Path, manifest: Manifest, received: Received) -> None:
@@ -114,7 +111,8 @@ class Subscriber:
         received.packages += 1
         received.captures += manifest.captures
         received.bytes += manifest.bytes
-        write_whole(self._state, (folder / "after.json").read_bytes())
+        state, after = msgspec.json.decode((folder / "after.json").read_bytes(), type=tuple[str, Progressed])
+        write_whole(self._hidden / state, msgspec.json.encode(after))
         shutil.rmtree(folder)
 
     def _unfinished(self) -> Iterator[tuple[Path, Manifest]]:

@@ -73,6 +73,8 @@ def _renew(target: Path, pages: dict[str, Capture], index: CaptureIndex) -> None
             with zipfile.ZipFile(target) as before:
                 server.take_over(before, pages)
         for path, capture in pages.items():
+            if capture.mime == REVISIT and index.original(capture) is None:
+                continue  # its body did not come, neither now nor before
             response = response_at(index.directory, capture, index)
             if 200 <= response.status < 300:
                 server.add(path, capture, response)
