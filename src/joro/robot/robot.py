@@ -45,6 +45,7 @@ from joro.robot.watcher import Watcher
 from joro.schedule.turns import Turns
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
+from joro.store.orders import OrderBook
 from joro.store.queue import URGENT
 from joro.store.records import PageRecord, ServerRecord
 from joro.url import server_of
@@ -67,6 +68,9 @@ class Robot:
 
     async def call_on(self, server: str) -> None:
         """One turn of one server: one request, all that it leads to, and when to come again."""
+        if self._orders.is_forbidden(f"{server}/robots.txt"):
+            self._leave_all_out(server)
+            return
         errand = self._exclusions.errand(server)
         page = Page(errand.url, 0, server) if errand is not None else self._next_page(server)
         if page is None:
@@ -107,6 +111,8 @@ class Robot:
         while rules is not None and (page := self._take(server)) is not None:
             if not rules.allows(page.url):
                 self._leave_out(page, self._exclusions.refusal(server))
+            elif self._orders.is_forbidden(page.url):
+                self._leave_out(page, Outcome.UNWANTED)
             elif self._traps.verdict(page.url) is not None:
                 self._leave_out(page, Outcome.TRAP)
                 better = self._traps.admit([page.url])  # perhaps in another spelling
@@ -114,6 +120,11 @@ class Robot:
             else:
                 return page
         return None
+
+    def _leave_all_out(self, server: str) -> None:
+        while (page := self._take(server)) is not None:
+            self._leave_out(page, Outcome.UNWANTED)
+        self._turns.give_back(server, None)
 
     def _leave_out(self, page: Page, refusal: Outcome) -> None:
         one = Arrival(Visit(page, self._clock.now(), refusal), self._keeper.before(page))
@@ -291,7 +302,8 @@ class Robot:
         self._has_promised = False  # a longer pause, since the last commit
         self._stopping = False
         self._wakes_at = 0.0  # when `collect` looks for servers next, at the latest
-        self._boundary = Boundary(settings.scope)
+        self._orders = OrderBook(collection.orders, clock.now)
+        self._boundary = Boundary(settings.scope, self._orders.forbids)
         self._wanted = Wanted(settings.scope)
         self._manners = Manners(settings.politeness)
         limits = AddressLimits(
