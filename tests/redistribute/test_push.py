@@ -9,6 +9,8 @@ from joro.clock import FakeClock
 from joro.errors import TransferError
 from joro.redistribute.package import Limits
 from joro.redistribute.push import Pusher
+from joro.redistribute.receive import begin
+from joro.redistribute.shelf import Package
 from joro.redistribute.uploads import State
 from joro.store.collection import Collection
 from joro.store.orders import TAKEDOWN, Order, OrderBook
@@ -129,3 +131,20 @@ def test_our_own_orders_hold_for_what_others_bring(robot: Collection, hub: Colle
     assert len(captures_of(hub)) == 30
     (warc,) = received_warcs(hub)
     assert not any("b.ac.jp" in record.url for record in records(warc))
+
+
+def test_a_hub_killed_when_all_had_arrived_takes_it_in_when_the_robot_asks_again(
+    robot: Collection, hub: Collection
+) -> None:
+    fill(robot, 10)
+    token = register(hub, may_push=True)
+    with serving(hub) as url:
+        pusher = Pusher(robot, caller(url, token), FakeClock(NOON))
+        manifest = pusher._maker.make(pusher.schedule().selection({}), pusher._allowed)
+        package = Package(robot.path / "redistribution" / "packages" / manifest.package, robot.archive)
+        folder = begin(hub, "tokyo", manifest)
+        (folder / "index.cdxj.gz.part").write_bytes(b"".join(package.index(0, manifest.index_bytes)))
+        (folder / "package.warc.gz.part").write_bytes(b"".join(package.pieces(0, manifest.bytes)))
+        assert push(robot, url, token) == 10
+    assert captures_of(hub) == captures_of(robot)
+    assert len(received_warcs(hub)) == 1

@@ -7,6 +7,10 @@ from urllib.error import HTTPError
 
 import pytest
 import trustme
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 
 from joro import cli
 from joro.archive.index import CaptureIndex
@@ -19,7 +23,7 @@ from joro.redistribute.selection import Selection
 from joro.store.collection import Collection
 from joro.store.orders import TAKEDOWN, Order, OrderBook
 from tests.archive.examples import HEAD, NOON, visit, writer
-from tests.redistribute.stand import DAY_S, caller, collection_at, fill, register, serving
+from tests.redistribute.stand import DAY_S, caller, collection_at, fill, register, running, serving
 
 
 @pytest.fixture
@@ -285,3 +289,16 @@ def test_after_a_take_down_is_collected_no_package_names_its_pages(collection: C
         assert list((collection.path / "redistribution" / "packages").iterdir()) == []
         assert status(f"{url}/packages/{manifest.package}", token=token) == 404
         assert caller(url, token).post("/packages", Selection(), Manifest).captures == 6
+
+
+def test_a_redirection_does_not_get_the_token() -> None:
+    seen: list[str] = []
+
+    async def elsewhere(request: Request) -> Response:
+        seen.append(request.headers.get("authorization", ""))
+        return RedirectResponse("/stolen")
+
+    app = Starlette(routes=[Route("/{path}", elsewhere)])
+    with running(lambda: app) as url, pytest.raises(TransferError, match=r"refuses \(307"):
+        caller(url, "secret").get("/packages", list[Manifest])
+    assert seen == ["Bearer secret"]

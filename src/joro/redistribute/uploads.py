@@ -90,7 +90,9 @@ class Uploads:
                 429, f"{party.name} may bring {left:,} more bytes today", {"retry-after": wait}
             )
         await asyncio.to_thread(self._tidy, party)
-        begin(self._collection, party.name, manifest)
+        folder = begin(self._collection, party.name, manifest)
+        if not self._is_busy(manifest.package):
+            await self._settle(party, folder, manifest)  # we may have been killed when all had arrived
         return _json(self._state(party, manifest.package))
 
     async def state(self, request: Request, party: Party) -> Response:
@@ -98,7 +100,7 @@ class Uploads:
         self._may_push(party)
         name = request.path_params["name"]
         for _ in range(round(SETTLE_S / _LOOK_S)):
-            if not any(Path(path).parent.name == name for path in self._busy):
+            if not self._is_busy(name):
                 break
             await asyncio.sleep(_LOOK_S)
         return _json(self._state(party, name))
@@ -125,14 +127,21 @@ class Uploads:
             self._journal.transferred(
                 "brought", party.name, start, arrived, manifest.captures, ended=ended, package=name, file=file
             )
-            if ended:
-                await asyncio.to_thread(_verify, folder, manifest, file)
+            await self._settle(party, folder, manifest)
         finally:
             self._busy.discard(str(draft))
-        if all((folder / each).exists() for each in FILES.values()):
-            async with self._taking:
-                await asyncio.to_thread(self._take_in, party, folder, manifest)
         return _json(self._state(party, name))
+
+    def _is_busy(self, name: str) -> bool:
+        return any(Path(path).parent.name == name for path in self._busy)
+
+    async def _settle(self, party: Party, folder: Path, manifest: Manifest) -> None:
+        """Verify what has arrived in full, and take the package in if that is all of it."""
+        async with self._taking:
+            for file in FILES:
+                await asyncio.to_thread(_verify, folder, manifest, file)
+            if all((folder / name).exists() for name in FILES.values()):
+                await asyncio.to_thread(self._take_in, party, folder, manifest)
 
     async def _write(self, request: Request, draft: Path, size: int) -> int:
         """What comes, until it ends or is cut off; how much that was."""
@@ -155,8 +164,6 @@ class Uploads:
         return arrived
 
     def _take_in(self, party: Party, folder: Path, manifest: Manifest) -> None:
-        if not folder.exists():
-            return  # two requests saw that all is there
         take_in(self._collection, party.name, folder, self._clock, fresh=bool(manifest.selection.after))
         with self._done_path(party).open("a") as file:
             file.write(manifest.package + "\n")
@@ -227,11 +234,15 @@ def _size(folder: Path, file: str) -> int:
 
 
 def _verify(folder: Path, manifest: Manifest, file: str) -> None:
-    """Give a file its name if all its digests are right; else cut it behind its last right part."""
+    """Give a file that is long enough its name; if a digest is wrong, cut it behind the last right part."""
     if file == "index":
         part = Part(folder / INDEX, manifest.index_bytes, [manifest.index_sha256], manifest.index_bytes)
+        size = manifest.index_bytes
     else:
         part = Part(folder / WARC_NAME, manifest.bytes, manifest.parts, manifest.part_bytes)
+        size = manifest.bytes
+    if not part.draft.exists() or part.draft.stat().st_size < size:
+        return
     try:
         part.fetch(_nothing)
     except JoroError:
