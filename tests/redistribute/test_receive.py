@@ -9,11 +9,13 @@ from joro.clock import FakeClock
 from joro.errors import ArchiveError
 from joro.redistribute import receive
 from joro.redistribute.allowed import Allowed, purposes_named
+from joro.redistribute.forget import forget
 from joro.redistribute.package import INDEX, WARC_NAME, Maker
 from joro.redistribute.receive import begin, take_in
 from joro.redistribute.selection import Selection
 from joro.redistribute.shelf import Package
 from joro.store.collection import Collection
+from joro.store.orders import TAKEDOWN, Order, OrderBook
 from tests.archive.examples import NOON
 from tests.redistribute.stand import captures_of, collection_at, fill, received_warcs
 
@@ -90,3 +92,17 @@ def test_an_index_without_an_end_is_refused(
     monkeypatch.setattr(receive, "_LINES", 11)
     with pytest.raises(ArchiveError, match="more than 11 lines"):
         take_in(ours, "tokyo", arrived, FakeClock(NOON))
+
+
+def test_a_take_down_reaches_packages_on_their_way(ours: Collection, arrived: Path) -> None:
+    assert forget(ours) == 0
+    OrderBook(ours.orders, lambda: NOON).give(Order(0, TAKEDOWN, "host", "elsewhere.example", 0.0))
+    assert forget(ours) == 0
+    OrderBook(ours.orders, lambda: NOON).give(Order(0, TAKEDOWN, "host", "b.ac.jp", 0.0))
+    assert forget(ours) == 1
+    assert not arrived.exists()
+
+
+def test_of_a_package_whose_index_is_not_whole_the_worst_is_believed(ours: Collection, arrived: Path) -> None:
+    (arrived / INDEX).rename(arrived / f"{INDEX}.part")
+    assert forget(ours) == 1

@@ -283,12 +283,15 @@ def test_after_a_take_down_is_collected_no_package_names_its_pages(collection: C
     fill(collection, 8)
     token = register(collection)
     with serving(collection) as url:
-        manifest = caller(url, token).post("/packages", Selection(), Manifest)
+        ask = caller(url, token)
+        manifest = ask.post("/packages", Selection(), Manifest)
+        other = ask.post("/packages", Selection(hosts="example"), Manifest)
         OrderBook(collection.orders, lambda: NOON).give(Order(0, TAKEDOWN, "host", "b.ac.jp", 0.0))
         cli.joro.main(["takedown", "collect", "-C", str(collection.path), "-q"], standalone_mode=False)
-        assert list((collection.path / "redistribution" / "packages").iterdir()) == []
+        left = (collection.path / "redistribution" / "packages").iterdir()
+        assert [path.name for path in left] == [other.package]
         assert status(f"{url}/packages/{manifest.package}", token=token) == 404
-        assert caller(url, token).post("/packages", Selection(), Manifest).captures == 6
+        assert ask.post("/packages", Selection(), Manifest).captures == 6
 
 
 def test_a_redirection_does_not_get_the_token() -> None:

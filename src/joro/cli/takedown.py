@@ -170,7 +170,7 @@ def collect(collection: Collection, quiet: bool) -> None:
     joro takedown collect -C my-web
     """
     from joro import indexer
-    from joro.redistribute.shelf import forget as forget_packages
+    from joro.redistribute.forget import forget as forget_packages
     from joro.takedown import sweep
 
     copies = {"index": indexer.forget, "tables": _forget_tables, "packages": forget_packages}

@@ -45,6 +45,11 @@ _LINE_BYTES = 100_000
 _LINES = 2 * NO_LIMITS.captures
 
 
+def arriving(collection: Collection) -> Iterator[Path]:
+    """The folders of all packages on their way, from whomever."""
+    yield from sorted((collection.part("redistribution") / "incoming").glob("*/*"))
+
+
 def stream_from(source: str) -> str:
     """The stream of what comes from a source."""
     return FROM + source
@@ -113,7 +118,19 @@ def _next_name(directory: Path, stream: str, clock: Clock) -> str:
 def captures_in(index: Path, warc: Path, name: str) -> Iterator[Capture]:
     """What the index lists, if it can be true of the WARC."""
     size = warc.stat().st_size
-    with gzip.open(index) as lines, warc.open("rb") as file:
+    with warc.open("rb") as file:
+        for capture in listed_in(index):
+            end = capture.offset + capture.length
+            if not 0 <= capture.offset < end <= size:
+                raise _wrong(index, f"a record ends at {end}, the WARC at {size}")
+            if os.pread(file.fileno(), 3, capture.offset) != _GZIP_MAGIC:
+                raise _wrong(index, f"no record begins at {capture.offset}")
+            yield replace(capture, warc=name)
+
+
+def listed_in(index: Path) -> Iterator[Capture]:
+    """What the index lists."""
+    with gzip.open(index) as lines:
         try:
             for number in itertools.count():
                 line = lines.readline(_LINE_BYTES)
@@ -121,19 +138,19 @@ def captures_in(index: Path, warc: Path, name: str) -> Iterator[Capture]:
                     return
                 if number == _LINES:
                     raise ValueError(f"it has more than {_LINES:,} lines")
-                capture = replace(capture_of(line), warc=name)
-                if not 0 <= capture.offset < capture.offset + capture.length <= size:
-                    raise ValueError(f"it ends at {capture.offset + capture.length}, the WARC at {size}")
-                if os.pread(file.fileno(), 3, capture.offset) != _GZIP_MAGIC:
-                    raise ValueError("no record begins there")
+                capture = capture_of(line)
                 if try_canonical(capture.url) is None:
                     raise ValueError(f"{capture.url[:100]!r} is no URL")
                 yield capture
         except (ValueError, IndexError, EOFError, OSError, zlib.error) as error:
-            raise ArchiveError(
-                f"the index of the package in {index.parent} is wrong ({error})",
-                remedy="tell its sender; nothing of it was taken in",
-            ) from None
+            raise _wrong(index, str(error)) from None
+
+
+def _wrong(index: Path, why: str) -> ArchiveError:
+    return ArchiveError(
+        f"the index of the package in {index.parent} is wrong ({why})",
+        remedy="tell its sender; nothing of it was taken in",
+    )
 
 
 def _show(collection: Collection, warc: Path, captures: list[Capture], clock: Clock, *, fresh: bool) -> None:

@@ -171,12 +171,3 @@ class Shelf:
         for path in self.folder.iterdir():
             if path.stat().st_mtime < now - KEPT_S:
                 self.drop(path.name)
-
-
-def forget(collection: Collection) -> int:
-    """Throw all packages away: their indexes name pages that are taken down; how many there were."""
-    folder = collection.part("redistribution") / "packages"
-    names = list(folder.iterdir()) if folder.exists() else []
-    for path in names:
-        shutil.rmtree(path, ignore_errors=True)
-    return len(names)
