@@ -79,10 +79,10 @@ def test_where_huge_servers_are_split_costs_are_equal(trial: Trial) -> None:
 def test_splitting_changes_no_byte_and_no_cost() -> None:
     one = world(seed=1, servers=500)
     truth_ms = collected_ms(one, seed=1)
-    parts, parts_ms = with_parts(one, truth_ms)
-    assert len(parts.servers) > 500
-    assert parts.sizes_kb.sum() == pytest.approx(one.sizes_kb.sum())
-    assert parts_ms.sum(axis=1) == pytest.approx(truth_ms.sum(axis=1))
+    parts = with_parts(one)
+    assert len(parts.whole.servers) > 500
+    assert parts.whole.sizes_kb.sum() == pytest.approx(one.sizes_kb.sum())
+    assert parts.costs_of(truth_ms).sum(axis=1) == pytest.approx(truth_ms.sum(axis=1))
 
 
 def test_a_score_is_reckoned_in_hours() -> None:

@@ -12,10 +12,11 @@ between two requests to a server is not in them (S1, footnote 13).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from joro.coordinate.assign import Floats, Owners, at_random, loads
 from joro.coordinate.balance import Edge, equalise, spanning_tree
@@ -33,6 +34,8 @@ ROUNDS = 10
 FEW = 3
 #: Random assignments whose mean is what "at random" takes: one alone depends on who gets the largest.
 DRAWS = 100
+#: Collections whose mean is what an assignment takes: the errors of the probes decide about a single one.
+COLLECTIONS = 10
 LANES = 200
 #: A server is split that at its nearest robot takes more than this share of what each robot has to do.
 SPLIT_FROM = 0.25
@@ -88,21 +91,42 @@ def score(name: str, costs_ms: Floats, owners: Owners) -> Score:
 def perform(seed: int, servers: int = SERVERS) -> Trial:
     """Probe, assign in every way, collect."""
     one = world(seed, servers)
-    truth_ms = collected_ms(one, seed)
     owners = _assigned(one.costs_ms, one.distances, seed)
-    spent = {name: truth_ms[each, np.arange(servers)] for name, each in owners.items()}
-    foretold = {name: score(name, one.costs_ms, each) for name, each in owners.items()}
-    taken = {name: score(name, truth_ms, each) for name, each in owners.items()}
-    foretold[RANDOM], taken[RANDOM] = (_at_random(costs, seed) for costs in (one.costs_ms, truth_ms))
-    parts, parts_truth_ms = with_parts(one, truth_ms)
+    parts = with_parts(one)
     for name, lanes in ((SPLIT, 1), (SPLIT_200, LANES)):
-        parts.owners[name] = plan(parts.costs_ms, lanes)
-        foretold[name] = score(name, parts.costs_ms, parts.owners[name])
-        taken[name] = score(name, parts_truth_ms, parts.owners[name])
+        parts.whole.owners[name] = plan(parts.whole.costs_ms, lanes)
+    truths = [collected_ms(one, seed, collection) for collection in range(COLLECTIONS)]
+    spent = {name: truths[0][each, np.arange(servers)] for name, each in owners.items()}
     whole = replace(one, owners=owners, spent_ms=spent)
     few = equalise(one.costs_ms, owners[RANDOM], _tree(one.distances), FEW)
-    few_h = score(EQUALISED, one.costs_ms, few).slowest_h
-    return Trial(seed, whole, parts, foretold, taken, least(one.costs_ms) / HOUR_MS, few_h)
+    return Trial(
+        seed,
+        whole,
+        parts.whole,
+        _scores(whole, parts, [one.costs_ms], seed),
+        _scores(whole, parts, truths, seed),
+        least(one.costs_ms) / HOUR_MS,
+        score(EQUALISED, one.costs_ms, few).slowest_h,
+    )
+
+
+def _scores(one: Experiment, parts: Parts, truths: Sequence[Floats], seed: int) -> dict[str, Score]:
+    """Of every assignment, when servers take so long: the mean of several collections."""
+    scores = {RANDOM: _at_random(truths, seed)}
+    for name, owners in one.owners.items():
+        if name != RANDOM:
+            scores[name] = _mean([score(name, truth, owners) for truth in truths])
+    for name, owners in parts.whole.owners.items():
+        scores[name] = _mean([score(name, parts.costs_of(truth), owners) for truth in truths])
+    return scores
+
+
+def _mean(every: Sequence[Score]) -> Score:
+    """Of several scores; `fastest_h` is such that slowest by fastest is the mean of all, too."""
+    slowest_h, mean_h, lanes_h, ratio = np.mean(
+        [(each.slowest_h, each.mean_h, each.lanes_h, each.slowest_by_fastest) for each in every], axis=0
+    ).tolist()
+    return Score(every[0].name, slowest_h, slowest_h / ratio, mean_h, lanes_h)
 
 
 def _tree(distances: Floats) -> list[Edge]:
@@ -119,28 +143,29 @@ def _assigned(costs_ms: Floats, distances: Floats, seed: int) -> dict[str, Owner
     }
 
 
-def _at_random(costs_ms: Floats, seed: int) -> Score:
+def _at_random(truths: Sequence[Floats], seed: int) -> Score:
     """The mean of many random assignments."""
-    robots, servers = costs_ms.shape
-    every = [
-        score(RANDOM, costs_ms, at_random(servers, robots, seed=1_000 * seed + draw)) for draw in range(DRAWS)
-    ]
-
-    def mean(of: Callable[[Score], float]) -> float:
-        return float(np.mean([of(each) for each in every]))
-
-    slowest_h = mean(lambda each: each.slowest_h)
-    ratio = mean(lambda each: each.slowest_by_fastest)
-    return Score(
-        RANDOM, slowest_h, slowest_h / ratio, mean(lambda each: each.mean_h), mean(lambda each: each.lanes_h)
-    )
+    robots, servers = truths[0].shape
+    draws = (at_random(servers, robots, seed=1_000 * seed + draw) for draw in range(DRAWS))
+    return _mean([score(RANDOM, truths[draw % len(truths)], each) for draw, each in enumerate(draws)])
 
 
-def with_parts(one: Experiment, truth_ms: Floats) -> tuple[Experiment, Floats]:
-    """The same servers, the huge ones in parts, and what each of these would really take.
+@dataclass(frozen=True)
+class Parts:
+    """Servers of which the huge ones are in parts: of which one each is a part, and how much of it."""
 
-    A robot takes for a part its share of what it would take for the whole: S1's distance is per KB.
-    """
+    whole: Experiment
+    column: npt.NDArray[np.int64]
+    shares: Floats
+
+    def costs_of(self, costs_ms: Floats) -> Floats:
+        """What each part costs, when its server costs so much: its share, as S1's distance is per KB."""
+        costs: Floats = costs_ms[:, self.column] * self.shares
+        return costs
+
+
+def with_parts(one: Experiment) -> Parts:
+    """The same servers, the huge ones in parts."""
     nearest = one.costs_ms.min(axis=0)
     limit = SPLIT_FROM * float(nearest.sum()) / len(one.robots)
     pieces = [_shares(int(np.ceil(each / limit))) for each in nearest]
@@ -152,8 +177,8 @@ def with_parts(one: Experiment, truth_ms: Floats) -> tuple[Experiment, Floats]:
         for number in range(len(each))
     )
     urls = np.maximum(1, one.urls[column] * shares).astype(np.int64)
-    parts = Experiment(one.robots, names, one.sizes_kb[column] * shares, urls, one.distances[:, column])
-    return parts, truth_ms[:, column] * shares
+    sizes_kb = one.sizes_kb[column] * shares
+    return Parts(Experiment(one.robots, names, sizes_kb, urls, one.distances[:, column]), column, shares)
 
 
 def _shares(parts: int) -> Floats:
@@ -169,4 +194,11 @@ def _shares(parts: int) -> Floats:
 def middle(values: Sequence[float]) -> str:
     """The median, and the least and the most where they differ: `20.1 (8.3–24.9)`."""
     low, high = min(values), max(values)
-    return f"{np.median(values):.3g}" + (f" ({low:.3g}–{high:.3g})" if len(values) > 1 else "")
+    return _number(float(np.median(values))) + (
+        f" ({_number(low)}–{_number(high)})" if len(values) > 1 else ""
+    )
+
+
+def _number(value: float) -> str:
+    """Three digits; more would pretend a precision that no simulation has."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -21,6 +21,8 @@ from joro.errors import UsageError
 from joro.simulator import cooperate_world as s1
 from joro.simulator import figures
 from joro.simulator.cooperate import (
+    COLLECTIONS,
+    DRAWS,
     EQUALISED,
     FEW,
     LANES,
@@ -195,9 +197,9 @@ least and the most.
 |---|---|---|---|---|---|---|---|
 {lines}
 
-*Foretold* is reckoned from the probes, *taken* is what collecting then needs: probes are off by as much as in
-S1 (on average 25 % for a robot). *Random* is the mean of 100 random assignments. No assignment of whole
-servers can be foretold to end before {least} h.
+*Foretold* is reckoned from the probes, *taken* is what collecting then needs, the mean of {collections}
+collections: probes are off by as much as in S1 (on average 25 % for a robot). *Random* is the mean of
+{draws} random assignments. No assignment of whole servers can be foretold to end before {least} h.
 """
 
 _DIFFERENCES = """\
@@ -220,7 +222,7 @@ _DIFFERENCES = """\
 - S1 prints 615 URLs a server on average; 4,653,140 / 6,500 is 716, which the simulated servers have.
 - Our plan sees all distances. The last robot is done sooner than by the rule in {better} of {count} seeds
   as foretold, in {better_taken} as taken. Slowest by fastest is {plan_ratio} foretold (rule: {rule_ratio}),
-  {plan_ratio_taken} taken (rule: {ratio_taken}): there the error of the probes decides, whoever assigned.
+  {plan_ratio_taken} taken (rule: {ratio_taken}).
 """
 
 
@@ -251,6 +253,8 @@ def _simulated(one: Experiment, trials: Sequence[Trial]) -> str:
         servers=len(one.servers),
         seed=trials[0].seed,
         count=len(trials),
+        collections=COLLECTIONS,
+        draws=DRAWS,
         lines="\n".join(_line(trials, name) for name in trials[0].taken),
         least=middle([trial.least_h for trial in trials]),
     )

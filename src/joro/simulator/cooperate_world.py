@@ -80,9 +80,9 @@ def world(seed: int, servers: int = SERVERS) -> Experiment:
     return Experiment(ROBOTS, names, sizes_kb, urls, _distances(chance, normal))
 
 
-def collected_ms(one: Experiment, seed: int) -> Floats:
-    """What each server would really take each robot, when its probe said `costs_ms`."""
-    noise = np.random.default_rng([seed, 1]).standard_normal(one.distances.shape)
+def collected_ms(one: Experiment, seed: int, collection: int = 0) -> Floats:
+    """What each server would really take each robot, when its probe said `costs_ms`; by chance."""
+    noise = np.random.default_rng([seed, 1, collection]).standard_normal(one.distances.shape)
     factor = _COLLECTED_BY_PROBE * np.exp(_COLLECTED_SPREAD * noise - _COLLECTED_SPREAD**2 / 2)
     spent_ms: Floats = one.costs_ms * factor
     return spent_ms
