@@ -39,6 +39,7 @@ COMMANDS = {
     "breaker": ("breaker", "Stop a robot that asks too much: an access-limiting proxy."),
     "testweb": ("testweb", "Serve a synthetic internet on loopback."),
     "scale-report": ("scale_report", "Measure how speed grows with units and processes."),
+    "cooperate-report": ("cooperate_report", "Compare ways to share servers among robots."),
     "simulate": ("simulate", "Carry out a schedule in simulated time."),
 }
 
