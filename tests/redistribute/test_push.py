@@ -148,3 +148,23 @@ def test_a_hub_killed_when_all_had_arrived_takes_it_in_when_the_robot_asks_again
         assert push(robot, url, token) == 10
     assert captures_of(hub) == captures_of(robot)
     assert len(received_warcs(hub)) == 1
+
+
+def test_a_robot_that_brings_more_than_its_share_goes_on_the_next_day(
+    robot: Collection, hub: Collection
+) -> None:
+    fill(robot, 10, body_bytes=4_000)
+    token, clock = register(hub, may_push=True, bytes_per_day=25_000), FakeClock(NOON)
+    with serving(hub, clock) as url:
+        small = Limits(bytes=12_000)
+        with pytest.raises(TransferError, match="more bytes today"):
+            push(robot, url, token, small)
+        brought = len(captures_of(hub))
+        assert 0 < brought < 10
+        clock._now += 86_400
+        assert push(robot, url, token, small) == 10 - brought
+    assert captures_of(hub) == captures_of(robot)
+    (line,) = [
+        line for log in hub.logs.iterdir() for line in log.read_text().splitlines() if "refused" in line
+    ]
+    assert json.loads(line)["who"] == "tokyo"

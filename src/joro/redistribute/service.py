@@ -38,6 +38,7 @@ from joro.redistribute.allowed import Allowed, purposes_named
 from joro.redistribute.journal import Journal, Usage
 from joro.redistribute.package import NO_LIMITS, Limits, Maker, Manifest
 from joro.redistribute.parties import Party, PartyBook
+from joro.redistribute.refusal import Refused, too_much
 from joro.redistribute.selection import Selection, checked, span_of
 from joro.redistribute.shelf import Package, Shelf, Withdrawn
 from joro.redistribute.sources import sources_of
@@ -54,10 +55,6 @@ OVER_S = 3_600.0
 _RANGE = re.compile(r"bytes=(\d{1,18})-(\d{0,18})")
 
 Answer = Callable[[Request, Party], Awaitable[Response]]
-
-
-class Refused(HTTPException):
-    """Somebody is turned away, and it is written down."""
 
 
 def application(collection: Collection, clock: Clock, limits: Limits = NO_LIMITS) -> ASGIApp:
@@ -110,7 +107,7 @@ class Service:
             party = request.state.party = self._party(request)
             too_often = self.usage.ask(party)
             if too_often:
-                raise self._too_much(too_often)
+                raise too_much(self.usage, too_often)
             if party.requests_per_day:
                 self.usage.save()
             return await answer(request, party)
@@ -125,10 +122,6 @@ class Service:
         if party is None:
             raise Refused(403, "the token belongs to no registered party")
         return party
-
-    def _too_much(self, reason: str) -> Refused:
-        wait = str(self.usage.until_tomorrow_s())
-        return Refused(429, f"{reason}; ask again tomorrow (UTC)", headers={"retry-after": wait})
 
     async def make(self, request: Request, party: Party) -> Response:
         """The next package of what is asked for."""
@@ -195,7 +188,7 @@ class Service:
         left = self.usage.left_bytes(party)
         if left is not None and start < end:
             if left == 0:
-                raise self._too_much(f"{party.name} may have {party.bytes_per_day:,} bytes a day")
+                raise too_much(self.usage, f"{party.name} may have {party.bytes_per_day:,} bytes a day")
             end = min(end, start + left)
         is_part = (start, end) != (0, size)
         headers = {"accept-ranges": "bytes", "content-length": str(end - start)}

@@ -32,6 +32,7 @@ from joro.redistribute.journal import Journal, Usage
 from joro.redistribute.package import INDEX, NO_LIMITS, PART_BYTES, WARC_NAME, Manifest
 from joro.redistribute.parties import Party
 from joro.redistribute.receive import begin, done, incoming, is_placed, take_in, unfinished
+from joro.redistribute.refusal import Refused, too_much
 from joro.store.collection import Collection
 
 _MANIFEST_LIMIT_BYTES = 4_000_000
@@ -83,12 +84,6 @@ class Uploads:
             raise HTTPException(400, f"this is no manifest: {problem}")
         if manifest.package in self._done(party):
             return _json(State(manifest.index_bytes, manifest.bytes, True))
-        left = self._usage.left_bytes(party)
-        if left is not None and manifest.bytes > left:
-            wait = str(self._usage.until_tomorrow_s())
-            raise HTTPException(
-                429, f"{party.name} may bring {left:,} more bytes today", {"retry-after": wait}
-            )
         await asyncio.to_thread(self._tidy, party)
         folder = begin(self._collection, party.name, manifest)
         if not self._is_busy(manifest.package):
@@ -118,11 +113,15 @@ class Uploads:
             raise HTTPException(409, "these bytes are being brought by another request")
         self._busy.add(str(draft))
         try:
-            _fits(request, _size(folder, file), size)
-            start = self._clock.now()
-            arrived = await self._write(request, draft, size)
-            self._usage.add(party, arrived)
-            self._usage.save()
+            have = _size(folder, file)
+            _fits(request, have, size)
+            start, arrived = self._clock.now(), 0
+            self._reserve(party, size - have)
+            try:
+                arrived = await self._write(request, draft, size)
+            finally:
+                self._usage.add(party, arrived - (size - have))
+                self._usage.save()
             ended = _size(folder, file) == size
             self._journal.transferred(
                 "brought", party.name, start, arrived, manifest.captures, ended=ended, package=name, file=file
@@ -183,7 +182,14 @@ class Uploads:
 
     def _may_push(self, party: Party) -> None:
         if not party.may_push:
-            raise HTTPException(403, f"{party.name} may fetch, but not bring anything")
+            raise Refused(403, f"{party.name} may fetch, but not bring anything")
+
+    def _reserve(self, party: Party, size: int) -> None:
+        """Count bytes before they come: a party may bring several packages at a time."""
+        left = self._usage.left_bytes(party)
+        if left is not None and size > left:
+            raise too_much(self._usage, f"{party.name} may bring {left:,} more bytes today")
+        self._usage.add(party, size)
 
     def _done_path(self, party: Party) -> Path:
         folder = self._collection.part("redistribution") / "sources"
