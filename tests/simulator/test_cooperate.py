@@ -3,8 +3,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from joro.coordinate.assign import loads
-from joro.coordinate.experiment import read, write
+from joro.coordinate.assign import NOBODY, loads
+from joro.coordinate.experiment import Experiment, read, write
 from joro.simulator import cooperate_page
 from joro.simulator.cooperate import (
     EQUALISED,
@@ -102,6 +102,28 @@ def test_a_report_of_the_written_run_has_the_same_tables(trial: Trial, tmp_path:
     again = cooperate_page.write(read(tmp_path / "run"), (), tmp_path / "two")
     assert {"cooperate.md", "table-5.csv", "table-8.csv", "figure-11.csv", "figure-15.csv"} <= set(again)
     assert set(files) - set(again) == {"seeds.csv"}
-    for name in ("table-5.csv", "table-6.csv", "table-7.csv", "table-8.csv", "figure-15.csv"):
+    for name in (
+        "table-5.csv",
+        "table-6.csv",
+        "table-7.csv",
+        "table-8.csv",
+        "figure-15.csv",
+        "figure-15-planned.csv",
+    ):
         assert (tmp_path / "one" / name).read_text() == (tmp_path / "two" / name).read_text()
     assert "Where this differs from S1" in (tmp_path / "one" / "cooperate.md").read_text()
+
+
+def test_what_nobody_measured_is_told_and_not_counted(tmp_path: Path) -> None:
+    one = Experiment(
+        ("r1", "r2"),
+        ("http://a.jp", "http://b.jp", "http://c.jp"),
+        np.array([3_600.0, 0.0, 9.0]),
+        np.array([1, 1, 1]),
+        np.array([[1_000.0, np.inf, np.inf], [2_000.0, np.inf, 1.0]]),
+        {"mine": np.array([0, 1, NOBODY])},
+    )
+    cooperate_page.write(one, (), tmp_path)
+    page = (tmp_path / "cooperate.md").read_text()
+    assert "mine: 1 servers not measured by their robot and 1 of nobody are not counted." in page
+    assert "| r1 | 1.0 | 1.0 |" in page

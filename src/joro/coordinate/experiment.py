@@ -46,7 +46,10 @@ class Experiment:
     @property
     def costs_ms(self) -> Floats:
         """What each server would cost each robot, by the probes."""
-        return self.distances * self.sizes_kb[None, :]
+        far = np.full(self.distances.shape, np.inf)  # also of a server with 0 KB
+        measured = np.isfinite(self.distances)
+        far[measured] = (self.distances * np.where(measured, self.sizes_kb, 1.0))[measured]
+        return far
 
 
 def write(one: Experiment, folder: Path) -> None:

@@ -24,8 +24,12 @@ _ONE, _MANY = "1 at a time", f"{LANES} at a time"
 _POINTS = 120
 
 
-def of_experiment(one: Experiment, end_h: float, lanes_end_h: float) -> list[Figure]:
-    """Figures 11 to 15; the last two compare with an assignment that ends after so many hours."""
+#: The end of an assignment in hours, one server at a time and 200, for figure 15 and those like it.
+Ends = dict[str, tuple[float, float]]
+
+
+def of_experiment(one: Experiment, ends_h: Ends) -> list[Figure]:
+    """Figures 11 to 15; of the last one several, each compares with an assignment that ends at that hour."""
     return [
         _cumulative("figure-11", "Figure 11: how much the servers have", "KB", one.sizes_kb, "bytes"),
         _cumulative(
@@ -36,7 +40,8 @@ def of_experiment(one: Experiment, end_h: float, lanes_end_h: float) -> list[Fig
             "URLs",
         ),
         _ratios(one.distances),
-        *_alone(one, end_h, lanes_end_h),
+        _alone(one, ends_h),
+        *(_together(one, name, *end_h) for name, end_h in ends_h.items()),
     ]
 
 
@@ -99,25 +104,29 @@ def _ratios(distances: Floats) -> Figure:
     return Figure("figure-13", ("Figure 13: how much the robots' speeds differ", below), rows, chart)
 
 
-def _alone(one: Experiment, end_h: float, lanes_end_h: float) -> tuple[Figure, Figure]:
-    """What one robot would take for everything, and how much sooner all of them together are done."""
-    times: list[Row] = []
-    gains: list[Row] = []
+def _alone(one: Experiment, ends_h: Ends) -> Figure:
+    """What one robot would take for everything."""
+    rows: list[Row] = []
     for robot, single, many in zip(one.robots, *(each.tolist() for each in alone_h(one)), strict=True):
-        for how, hours, end in ((_ONE, single, end_h), (_MANY, many, lanes_end_h)):
-            times.append({"robot": robot, "servers": how, "hours": hours})
-            gains.append({"robot": robot, "servers": how, "times": hours / end})
-    low, high = (extreme(row["times"] for row in gains) for extreme in (min, max))
-    together = f"{len(one.robots)} robots together: {end_h:,.1f} h, 200 at a time {lanes_end_h:,.1f} h"
-    return (
-        Figure("figure-14", ("Figure 14: one robot alone", together), times, _bars(times, "hours", "hours")),
-        Figure(
-            "figure-15",
-            ("Figure 15: together, how many times as fast as one alone", f"{low:.1f} to {high:,.0f} times"),
-            gains,
-            _bars(gains, "times", "times as fast"),
-        ),
+        rows.append({"robot": robot, "servers": _ONE, "hours": single})
+        rows.append({"robot": robot, "servers": _MANY, "hours": many})
+    single, many = next(iter(ends_h.values()))
+    below = f"{len(one.robots)} robots together: {single:,.1f} h, {_MANY} {many:,.1f} h"
+    return Figure("figure-14", ("Figure 14: one robot alone", below), rows, _bars(rows, "hours", "hours"))
+
+
+def _together(one: Experiment, name: str, end_h: float, lanes_end_h: float) -> Figure:
+    """How much sooner all of them together are done than one alone."""
+    rows: list[Row] = []
+    for robot, single, many in zip(one.robots, *(each.tolist() for each in alone_h(one)), strict=True):
+        rows.append({"robot": robot, "servers": _ONE, "times": single / (end_h or 1.0)})
+        rows.append({"robot": robot, "servers": _MANY, "times": many / (lanes_end_h or 1.0)})
+    low, high = min(row["times"] for row in rows), max(row["times"] for row in rows)
+    title = (
+        f"{name[0].upper()}{name[1:].replace('-', ' ', 1)}: together, how many times as fast as one alone",
+        f"{low:.1f} to {high:,.0f} times",
     )
+    return Figure(name, title, rows, _bars(rows, "times", "times as fast"))
 
 
 def _bars(rows: list[Row], field: str, title: str) -> dict[str, Any]:

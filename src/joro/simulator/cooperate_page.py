@@ -9,14 +9,14 @@ Paper: S1 6.3, 6.4.
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from joro.coordinate.assign import NOBODY, Floats, loads
+from joro.coordinate.assign import NOBODY, Floats
 from joro.coordinate.experiment import Experiment
-from joro.coordinate.plan import finish
 from joro.errors import UsageError
 from joro.simulator import cooperate_world as s1
 from joro.simulator import figures
@@ -35,7 +35,7 @@ from joro.simulator.cooperate import (
     Trial,
     middle,
 )
-from joro.simulator.cooperate_figures import alone_h, of_experiment
+from joro.simulator.cooperate_figures import Ends, alone_h, of_experiment
 from joro.simulator.cooperate_world import HOUR_MS
 from joro.simulator.figures import Row
 
@@ -48,30 +48,59 @@ def write(one: Experiment, trials: Sequence[Trial], folder: Path) -> list[str]:
     tables = _tables(one, trials)
     for name, rows in tables.items():
         _write_table(folder / f"{name}.csv", rows)
-    compared = _compared(one)
-    end_h, lanes_end_h = float(taken_h(one, compared).max()), _lanes_h(one, compared)
-    drawn = [name for each in of_experiment(one, end_h, lanes_end_h) for name in figures.write(each, folder)]
+    drawn = [name for each in of_experiment(one, _ends_h(one)) for name in figures.write(each, folder)]
     (folder / "cooperate.md").write_text(_page(one, trials, tables), encoding="utf-8")
     return ["cooperate.md", *(f"{name}.csv" for name in tables), *drawn]
 
 
-def _compared(one: Experiment) -> str:
-    """The assignment that S1 would show: its own where there is one."""
-    return EQUALISED if EQUALISED in one.owners else next(reversed(one.owners))
+def _ends_h(one: Experiment) -> Ends:
+    """What figure 15 compares with: S1's rule where there is one; and beside it our plans."""
+    shown = EQUALISED if EQUALISED in one.owners else next(reversed(one.owners))
+    ends_h = {"figure-15": (float(hours(one, shown, taken=True).max()), _lanes_h(one, shown))}
+    if {PLANNED, PLANNED_200} <= one.owners.keys():
+        ends_h["figure-15-planned"] = (
+            float(hours(one, PLANNED, taken=True).max()),
+            _lanes_h(one, PLANNED_200),
+        )
+    return ends_h
 
 
-def taken_h(one: Experiment, name: str) -> Floats:
-    """Hours of each robot: as collected where that is known, as foretold by the probes elsewhere."""
-    owners, spent = one.owners[name], one.spent_ms.get(name)
+def each_ms(one: Experiment, name: str, *, taken: bool) -> Floats:
+    """What each server takes its robot: as foretold by the probes, or as collected where that is known.
+
+    What its robot neither measured nor collected, and a server of nobody, counts as nothing: see `_unknown`.
+    """
+    owners = one.owners[name]
     foretold = one.costs_ms[owners, np.arange(len(owners))]
+    spent = one.spent_ms.get(name) if taken else None
     each = foretold if spent is None else np.where(np.isnan(spent), foretold, spent)
-    held = owners != NOBODY
-    hours: Floats = np.bincount(owners[held], weights=each[held], minlength=len(one.robots)) / HOUR_MS
-    return hours
+    return np.where((owners != NOBODY) & np.isfinite(each), each, 0.0)
+
+
+def hours(one: Experiment, name: str, *, taken: bool) -> Floats:
+    """Of each robot."""
+    owners = one.owners[name]
+    weights = each_ms(one, name, taken=taken)
+    spent = np.bincount(np.where(owners == NOBODY, 0, owners), weights=weights, minlength=len(one.robots))
+    return spent.astype(np.float64) / HOUR_MS
 
 
 def _lanes_h(one: Experiment, name: str) -> float:
-    return float(finish(one.costs_ms, one.owners[name], LANES).max()) / HOUR_MS
+    """With 200 side by side, by the probes (S1, footnote 12)."""
+    longest = float(each_ms(one, name, taken=False).max(initial=0.0)) / HOUR_MS
+    return max(longest, float(hours(one, name, taken=False).max()) / LANES)
+
+
+def _unknown(one: Experiment, name: str) -> str:
+    """A line about servers that no number is known of."""
+    owners, spent = one.owners[name], one.spent_ms.get(name, np.full(len(one.servers), np.nan))
+    known = np.isfinite(one.costs_ms[owners, np.arange(len(owners))]) | np.isfinite(spent)
+    silent, free = int((~known & (owners != NOBODY)).sum()), int((owners == NOBODY).sum())
+    if not silent and not free:
+        return ""
+    return (
+        f"\n{name}: {silent:,} servers not measured by their robot and {free:,} of nobody are not counted.\n"
+    )
 
 
 def _tables(one: Experiment, trials: Sequence[Trial]) -> dict[str, list[Row]]:
@@ -128,29 +157,30 @@ def _shares(one: Experiment) -> list[Row]:
 
 def _hours(one: Experiment) -> list[Row]:
     rows: list[Row] = [{"robot": robot} for robot in (*one.robots, "slowest", "slowest / fastest")]
-    for name, owners in one.owners.items():
-        for word, hours in (
-            ("foretold", loads(one.costs_ms, owners) / HOUR_MS),
-            ("taken", taken_h(one, name)),
-        ):
-            ratio = hours.max() / hours.min() if hours.min() > 0.0 else np.inf
-            for row, value in zip(rows, [*hours.tolist(), float(hours.max()), float(ratio)], strict=True):
-                row[f"{name} {word}"] = round(value, 1)
+    for name in one.owners:
+        for word, taken in (("foretold", False), ("taken", True)):
+            spent = hours(one, name, taken=taken).tolist()
+            ratio = max(spent) / min(spent) if min(spent) > 0.0 else math.inf
+            for row, value in zip(rows, [*spent, max(spent), ratio], strict=True):
+                row[f"{name} {word}"] = _digits(value)
     return rows
 
 
 def _alone(one: Experiment) -> list[Row]:
     single, many = (each.tolist() for each in alone_h(one))
     rows: list[Row] = [
-        {"robot": robot, "one_thread": round(one_h, 1), "lanes_200": round(many_h, 1)}
+        {"robot": robot, "one_thread": _digits(one_h), "lanes_200": _digits(many_h)}
         for robot, one_h, many_h in zip(one.robots, single, many, strict=True)
     ]
     for name in one.owners:
-        end_h = float(taken_h(one, name).max())
-        rows.append(
-            {"robot": name, "one_thread": round(end_h, 1), "lanes_200": round(_lanes_h(one, name), 1)}
-        )
+        end_h = float(hours(one, name, taken=True).max())
+        rows.append({"robot": name, "one_thread": _digits(end_h), "lanes_200": _digits(_lanes_h(one, name))})
     return rows
+
+
+def _digits(hours: float) -> float:
+    """A tenth of an hour is enough for days, but not for a small run."""
+    return round(hours, 1) if hours >= 10.0 else float(f"{hours:.3g}")
 
 
 def _seeds(trials: Sequence[Trial]) -> list[Row]:
@@ -234,10 +264,10 @@ def _page(one: Experiment, trials: Sequence[Trial], tables: dict[str, list[Row]]
         parts.append(
             f"A run of {len(one.robots)} robots and {len(one.servers):,} servers: {', '.join(one.owners)}.\n"
         )
+    parts += [line for name in one.owners if (line := _unknown(one, name))]
     parts += [f"## {title}\n\n{_markdown(tables[name])}" for name, title in _TITLES.items()]
-    parts.append(
-        "## Figures\n\n" + "\n\n".join(f"![figure {n}](figure-{n}.svg)" for n in range(11, 16)) + "\n"
-    )
+    names = [*(f"figure-{number}" for number in range(11, 15)), *_ends_h(one)]
+    parts.append("## Figures\n\n" + "\n\n".join(f"![{name}]({name}.svg)" for name in names) + "\n")
     return "\n".join(parts)
 
 
