@@ -29,15 +29,9 @@ FACTS = Facts(
 def warc(tmp_path: Path) -> Path:
     """A response with its request, and the facts about it behind them."""
     archive = writer(tmp_path)
-    archive.append(visit())
+    archive.append(visit(), FACTS)
     archive.close()
-    path = only(tmp_path)
-    response = next(record for record in records(path) if record.type == "response")
-    response_id = response.fields["warc-record-id"]
-    record_id = "<urn:uuid:6a5c2d52-7c14-4b5e-9a6d-0123456789ab>"
-    with path.open("ab") as file:
-        file.write(metadata_record(URL, warc_date(NOON), record_id, response_id, FACTS))
-    return path
+    return only(tmp_path)
 
 
 def test_facts_come_back_as_they_were_written(warc: Path) -> None:

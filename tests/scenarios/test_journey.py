@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from joro.archive.metadata import facts_in
+from joro.archive.read import records
 from tests.scenarios.archived import responses
 from tests.scenarios.stage import JORO, Web, done, joro, serve_web
 
@@ -61,6 +63,18 @@ def test_a_word_of_one_page_finds_that_page(web: Web, collection: Path, language
 
 def search(collection: Path, query: str) -> Any:
     return json.loads(done("search", "-C", collection, "--json", query))
+
+
+def test_links_lie_beside_every_page_if_wished(web: Web, tmp_path: Path) -> None:
+    """Only then: see `every_page_that_links_lead_to` for what else is in an archive."""
+    path = web.collection(tmp_path / "c", politeness={"interval_s": 0.0}, archive={"metadata": True})
+    done("crawl", "-q", "-C", path, "--limit", 20, web.seeds[0])
+    (warc,) = (path / "archive").glob("*.warc.gz")
+    noted = {each.url: facts_in(each) for each in records(warc) if each.type == "metadata"}
+    assert len(noted) >= 20
+    for url, facts in noted.items():
+        others = {link for link, _ in facts.links} - {url}
+        assert others == set(web.truth(url)["links"]) - {url}
 
 
 def test_stats_agree_with_the_archive(collection: Path) -> None:

@@ -21,6 +21,7 @@ from isal import igzip_lib, isal_zlib
 from joro import __version__
 from joro.archive.cdx import REVISIT, line_of, whole_lines, write_sorted
 from joro.archive.growing import GrowingFile
+from joro.archive.metadata import Facts, metadata_record
 from joro.archive.names import Position, number_of, open_index, stream_name, warc_name, warcs
 from joro.archive.payload import digest, is_framed, mime_of, payload_pieces
 from joro.archive.recover import mend
@@ -80,8 +81,11 @@ class WarcWriter:
         """The end of what is safe."""
         return self._position
 
-    def append(self, visit: Visit) -> Capture:
-        """Take the answer to a visit into the archive; it lies there safely after the next `flush`."""
+    def append(self, visit: Visit, facts: Facts | None = None) -> Capture:
+        """Take the answer to a visit into the archive; it lies there safely after the next `flush`.
+
+        What was found in it may be written down beside it.
+        """
         response = visit.response
         assert response is not None, f"nothing to archive: {visit.outcome}"
         if self._warc is None or self._index is None:
@@ -104,6 +108,8 @@ class WarcWriter:
         length = self._warc.end - offset
         if visit.request:
             self._warc.append(_request_record(visit, self._ids.next(), record_id, date))
+        if facts is not None:
+            self._warc.append(metadata_record(visit.page.url, date, self._ids.next(), record_id, facts))
         capture = Capture(
             visit.page.url,
             round(visit.time * 1e6) / 1e6,  # as precise as the record, so that both agree

@@ -18,6 +18,9 @@ class Archive:
 
     warc_limit_bytes: int = setting(1_000_000_000, "a WARC file is closed at this size", least=1_000)
     commit_every_s: float = setting(1.0, "at most this much work is done again after a crash", least=0.01)
+    metadata: bool = setting(
+        False, "write a metadata record beside every page: its links, its charset, links from the seed"
+    )
     url: str = setting(
         "",
         "`joro archive upload` copies closed WARCs there: s3://bucket/prefix, or a directory; empty: nowhere",

@@ -28,19 +28,18 @@ from joro.coordinate.report import Report
 from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
 from joro.discover.traps import Traps
-from joro.discover.wanted import Verdict, Wanted
 from joro.fetch.address import AddressLimits
 from joro.fetch.callers import Callers
 from joro.fetch.exclusion import Errand, Exclusions
 from joro.fetch.politeness import Manners
 from joro.fetch.robotstxt import SIZE_LIMIT_BYTES
 from joro.fetch.visit import Later, Visitor, outcome_of, user_agent, validators
-from joro.model import ANSWERED, PASSING, Outcome, Page, Response, Visit
-from joro.parse.page import Outline, document_of, outline_of
+from joro.model import ANSWERED, PASSING, Outcome, Page, Visit
 from joro.parse.payload import payload
 from joro.robot.arrivals import Arrival, Arrivals
 from joro.robot.keeper import Keeper
 from joro.robot.planner import Planner, PlanReport
+from joro.robot.reading import Reading
 from joro.robot.watcher import Watcher
 from joro.schedule.turns import Turns
 from joro.store.collection import Collection
@@ -54,8 +53,6 @@ from joro.url import server_of
 ALONE = Share()
 #: A commit is due after so many visits even before `commit_every_s`: bounds the work a crash costs.
 COMMIT_EVERY_VISITS = 500
-#: Outcomes whose links are followed.
-LEADING_ON = frozenset({Outcome.OK, Outcome.REDIRECT, Outcome.UNWANTED})
 #: How long visits under way may go on after `stop`.
 GRACE_S = 5.0
 
@@ -128,7 +125,7 @@ class Robot:
 
     def _leave_out(self, page: Page, refusal: Outcome) -> None:
         one = Arrival(Visit(page, self._clock.now(), refusal), self._keeper.before(page))
-        self._read(one)
+        self._reading.read(one)
         self._close(one)
 
     def _take(self, server: str) -> Page | None:
@@ -144,7 +141,7 @@ class Robot:
         """Step by step rather than page by page: a step that follows itself finds its code at hand."""
         pages = [one for one in arrivals if not self._is_put_back(one)]
         for one in pages:
-            self._read(one)
+            self._reading.read(one)
         for one in pages:
             self._keep(one)
         for one in pages:
@@ -160,32 +157,16 @@ class Robot:
             return True
         return False
 
-    def _read(self, one: Arrival) -> None:
-        """What the page says, and whether we want it."""
-        visit = one.visit
-        page = one.page = self._watcher.first_seen(visit.page, one.before)
-        one.verdict = self._wants(page, visit)
-        if visit.response is not None and visit.outcome in LEADING_ON:
-            one.outline = self._outline(page, visit.response, is_new=one.before is None)
-
     def _keep(self, one: Arrival) -> None:
         """Archive the answer, if we want it."""
         if not one.verdict.keep:
             one.visit = replace(one.visit, outcome=Outcome.UNWANTED)
         elif one.visit.outcome in ANSWERED:
             one.visit.known = self._keeper.known(one.before)
-            one.digest = self._archive.append(one.visit).digest
+            one.digest = self._archive.append(one.visit, self._reading.facts(one)).digest
         self.visits += 1
         self.revisits += one.before is not None
         self._uncommitted += 1
-
-    def _wants(self, page: Page, visit: Visit) -> Verdict:
-        """Does the page belong into the archive, and its links into the frontier?"""
-        judged = self._wanted.needs_language or self._wanted.needs_text
-        if visit.response is None or visit.outcome is not Outcome.OK or not judged:
-            return self._wanted.verdict(page.url, page.hops)
-        seen = document_of(page.url, visit.response, self._settings.identity.name)
-        return self._wanted.verdict(page.url, page.hops, seen.language, seen.text)
 
     def _close(self, one: Arrival) -> None:
         """Register the links of a page that was read, and be done with it."""
@@ -197,16 +178,6 @@ class Robot:
         learns = self._keeper.learns
         care = self._keeper.learn(visit, before, one.digest, main, read_at) if learns else None
         self.frontier.done(visit, page.hops, care)
-
-    def _outline(self, page: Page, response: Response, *, is_new: bool) -> Outline:
-        """Read a page; one seen for the first time is looked at by the guard against traps, too."""
-        visits = self.frontier.server(page.server).visited
-        watched = is_new and self._traps.watches(page.url, visits)
-        name, keeps, feeds = self._settings.identity.name, self._keeper.learns, self._watcher.enabled
-        outline = outline_of(page.url, response, name, likeness=watched, main=keeps, feeds=feeds)
-        if watched:
-            self._traps.observe(page.url, outline.likeness, visits)
-        return outline
 
     def _register(self, urls: list[str], source: Page, *, urgent: bool = False) -> None:
         """Take in the links of a page: those of our share, and those to be sent to another robot."""
@@ -304,7 +275,6 @@ class Robot:
         self._wakes_at = 0.0  # when `collect` looks for servers next, at the latest
         self._orders = OrderBook(collection.orders, clock.now)
         self._boundary = Boundary(settings.scope, self._orders.forbids)
-        self._wanted = Wanted(settings.scope)
         self._manners = Manners(settings.politeness)
         limits = AddressLimits(
             collection.frontier / "addresses", settings.politeness.per_address, alone=share.count == 1
@@ -333,6 +303,13 @@ class Robot:
         self._keeper = Keeper(self.frontier, refresh, planner, clock)
         watching = self.frontier, refresh, self._keeper, self._boundary, self.exchange, share
         self._watcher = Watcher(*watching, self._register, self._exclusions.rules, discovers=discovers)
+        self._reading = Reading(
+            settings,
+            self._keeper,
+            self._watcher,
+            self._traps,
+            lambda server: self.frontier.server(server).visited,
+        )
         self._turns = Turns(planner if refresh.enabled else None)
         self._replay(collection)
         limit = settings.archive.warc_limit_bytes
@@ -388,7 +365,7 @@ class Robot:
                 outcome = outcome_of(response.status, response.headers)
                 visit = Visit(page, record.time, outcome, response=response)
                 one = Arrival(visit, self._keeper.before(page), digest=capture_in(record).digest)
-                self._read(one)
+                self._reading.read(one)
                 self._close(one)
                 self.frontier.settle(self._boundary.quota, self._traps.admit)
         self._read_mail()
