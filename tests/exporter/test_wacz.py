@@ -14,7 +14,7 @@ from tests.exporter.exports import exported, filled
 from tests.index.archived import START
 
 #: AGPL, so in an environment of its own and never one of our dependencies.
-VALIDATOR = ROOT / ".venv-tools" / "bin" / "wacz"
+VALIDATOR = ROOT / ".peers/readers/python/bin/wacz"
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_pages_are_listed_with_their_titles(wacz: zipfile.ZipFile) -> None:
     assert pages[0]["ts"] == "2026-11-17T05:55:00Z"
 
 
-@pytest.mark.skipif(not VALIDATOR.exists(), reason="wacz is not installed in .venv-tools")
+@pytest.mark.skipif(not VALIDATOR.exists(), reason="run scripts/reader-tools.sh")
 def test_the_formats_own_validator_accepts_it(wacz: zipfile.ZipFile) -> None:
     run = subprocess.run(
         [str(VALIDATOR), "validate", "-f", str(wacz.filename)], capture_output=True, text=True, check=False

@@ -43,3 +43,13 @@ def test_a_host_that_an_order_forbids_is_not_asked_for_anything(
     if act == "add":
         done("takedown", "collect", "-C", collection)
         assert not any(other in capture for capture in map(str, responses(collection)))
+
+
+def test_every_server_is_asked_once_what_it_reserves_if_wished(web: Web, tmp_path: Path) -> None:
+    web.oracle.get("/reset")
+    collection = web.collection(tmp_path / "c", politeness={"interval_s": 0.0}, archive={"tdmrep": True})
+    for _ in range(2):
+        done("crawl", "-q", "-C", collection, *web.seeds)
+    rows = look_back(web, collection).rows
+    asked = [row["host"] for row in rows if row["path"] == "/.well-known/tdmrep.json"]
+    assert sorted(asked) == sorted({row["host"] for row in rows})

@@ -21,6 +21,9 @@ class Archive:
     metadata: bool = setting(
         False, "write a metadata record beside every page: its links, its charset, links from the seed"
     )
+    tdmrep: bool = setting(
+        False, "ask every server once for /.well-known/tdmrep.json, where it may reserve text and data mining"
+    )
     url: str = setting(
         "",
         "`joro archive upload` copies closed WARCs there: s3://bucket/prefix, or a directory; empty: nowhere",

@@ -36,6 +36,7 @@ from joro.fetch.robotstxt import SIZE_LIMIT_BYTES
 from joro.fetch.visit import Later, Visitor, outcome_of, user_agent, validators
 from joro.model import ANSWERED, PASSING, Outcome, Page, Visit
 from joro.parse.payload import payload
+from joro.parse.rights import TDM_FILE
 from joro.robot.arrivals import Arrival, Arrivals
 from joro.robot.keeper import Keeper
 from joro.robot.planner import Planner, PlanReport
@@ -223,6 +224,8 @@ class Robot:
         body = payload(visit.response, SIZE_LIMIT_BYTES) if visit.response is not None else b""
         self._enter([self._exclusions.learn(errand, visit, body)])
         self._watcher.rules_learned(errand.server)
+        if self._settings.archive.tdmrep:
+            self.frontier.add([errand.server + TDM_FILE], 0)
 
     def _postpone(self, page: Page, errand: Errand | None) -> None:
         if errand is not None:
