@@ -1,10 +1,11 @@
 """How much sooner are robots done that share servers well?
 
-S1's 17 robots and 6,500 servers, made to have the statistics it prints, seven seeds: at random (the mean of
-100 assignments), by S1's Give and Move, by our plan. *Taken* is what collecting needs (the mean of ten
-collections) when probes are off by as much as S1's were; *foretold* is reckoned from the probes, which is
-all that an assignment can know. Then five of the robots get a sixth. Figures are medians over the seeds,
-unless their name says otherwise.
+S1's 17 robots and 6,500 servers, made to have the statistics it prints, fifteen seeds that nothing was
+tuned on: at random (the mean of 100 assignments), by S1's Give and Move, by our plan. *Taken* is what
+collecting needs (the mean of ten collections) when probes are off by as much as S1's were; *foretold* is
+reckoned from the probes, which is all that an assignment can know. `equalised_over_random` is reckoned as
+S1's 11.1 is (random foretold by equalised taken), `equalised_over_random_taken` like by like. Then five of
+the robots get a sixth. Figures are medians over the seeds, unless their name says otherwise.
 """
 
 from __future__ import annotations
@@ -16,10 +17,20 @@ import numpy as np
 
 from joro.coordinate.assign import loads
 from joro.coordinate.plan import moved, plan
-from joro.simulator.cooperate import EQUALISED, LANES, PLANNED, PLANNED_200, SPLIT, SPLIT_200, Trial, perform
+from joro.simulator.cooperate import (
+    EQUALISED,
+    FIRST_SEED,
+    LANES,
+    PLANNED,
+    PLANNED_200,
+    SPLIT,
+    SPLIT_200,
+    Trial,
+    perform,
+)
 from joro.simulator.cooperate_world import world
 
-SEEDS = (1, 2, 3, 4, 5, 6, 7)
+SEEDS = range(FIRST_SEED, FIRST_SEED + 15)
 #: Robots of usual distances, of which the last one comes later; and how many servers may move then.
 FIVE_AND_ONE = (0, 3, 4, 6, 7, 8)
 MAY_MOVE = 0.25
@@ -39,8 +50,16 @@ def figures() -> dict[str, tuple[float, str]]:
         return lambda trial: trial.taken[name].slowest_by_fastest
 
     return {
-        "cooperate.equalised_over_random": (median(lambda trial: trial.speed_up(EQUALISED)), "x"),
-        "cooperate.equalised_over_random_least": (min(trial.speed_up(EQUALISED) for trial in trials), "x"),
+        "cooperate.equalised_over_random": (median(lambda trial: trial.speed_up_as_s1(EQUALISED)), "x"),
+        "cooperate.equalised_over_random_taken": (median(lambda trial: trial.speed_up(EQUALISED)), "x"),
+        "cooperate.equalised_over_random_taken_least": (
+            min(trial.speed_up(EQUALISED) for trial in trials),
+            "x",
+        ),
+        "cooperate.equalised_even_seeds": (
+            float(np.mean([trial.taken[EQUALISED].slowest_by_fastest <= 9.9 for trial in trials])),
+            "of seeds",
+        ),
         "cooperate.equalised_slowest_by_fastest": (median(ratio(EQUALISED)), "x"),
         "cooperate.planned_over_random": (median(lambda trial: trial.speed_up(PLANNED)), "x"),
         "cooperate.planned_slowest_by_fastest": (median(ratio(PLANNED)), "x"),

@@ -52,13 +52,13 @@ def cooperate_report(simulate: bool, run: Path | None, seeds: int, servers: int,
 def _simulated(seeds: int, servers: int, out: Path) -> list[str]:
     from joro.coordinate import experiment
     from joro.simulator import cooperate_page
-    from joro.simulator.cooperate import middle, perform
+    from joro.simulator.cooperate import FIRST_SEED, middle, perform
 
     out.mkdir(parents=True, exist_ok=True)
     trials = []
     with progress_bar("simulating") as (start, advance):
         start(seeds)
-        for seed in range(1, seeds + 1):
+        for seed in range(FIRST_SEED, FIRST_SEED + seeds):
             trials.append(perform(seed, servers))
             advance(1)
     for name in trials[0].taken:

@@ -29,7 +29,10 @@ from joro.simulator.cooperate_world import HOUR_MS, SERVERS, collected_ms, world
 RANDOM, EQUALISED, PLANNED = "random", "equalised", "planned"
 SPLIT = "planned, huge servers split"
 PLANNED_200, SPLIT_200 = "planned for 200 lanes", "planned for 200 lanes, split"
-#: Rounds of Give and Move on the probed costs. S1 leaves their number open; after ten little changes.
+#: Worlds are numbered from here on. Rounds and tree were chosen while looking at those below, where they do
+#: better (12.4 × random) than in worlds never looked at (11.0 ×, thirty of them).
+FIRST_SEED = 101
+#: Rounds of Give and Move on the probed costs. S1 leaves their number open.
 ROUNDS = 10
 FEW = 3
 #: Random assignments whose mean is what "at random" takes: one alone depends on who gets the largest.
@@ -79,6 +82,13 @@ class Trial:
         """How much sooner the last robot is done than at random."""
         scores = self.taken if taken else self.foretold
         return scores[RANDOM].slowest_h / scores[name].slowest_h
+
+    def speed_up_as_s1(self, name: str) -> float:
+        """The same as S1's table 7 reckons its 11.1: random foretold by the assignment taken.
+
+        Collections are faster than probes foretell (0.80), so this is more than like by like.
+        """
+        return self.foretold[RANDOM].slowest_h / self.taken[name].slowest_h
 
 
 def score(name: str, costs_ms: Floats, owners: Owners) -> Score:

@@ -228,20 +228,21 @@ least and the most.
 {lines}
 
 *Foretold* is reckoned from the probes, *taken* is what collecting then needs, the mean of {collections}
-collections: probes are off by as much as in S1 (on average 25 % for a robot). *Random* is the mean of
+collections: probes are off by as much as in S1 (on average a quarter for a robot). *Random* is the mean of
 {draws} random assignments. No assignment of whole servers can be foretold to end before {least} h.
 """
 
 _DIFFERENCES = """\
 ## Where this differs from S1, and why
 
-- S1 prints 11.1 × (random foretold 1216.1 h by equalised taken 109.5 h; foretold by foretold 8.3 ×). Here
-  Give and Move give {up_foretold} × foretold and {up_taken} × taken. S1 does not say how many rounds it
-  ran; after {few_rounds} the slowest robot is foretold {few} h (S1: 146.2), after {rounds}, which are used
-  here, {many} h. Where a huge server is stuck with a robot whose neighbours are all far from it, the rule
-  ends badly: that is the other end of the range.
-- S1's slowest by fastest is 9.9 (109.5 / 11.0). Here the rule gives {ratio_taken}: it is run until it
-  hardly changes anything.
+- S1 prints 11.1 ×: random foretold, 1216.1 h, by equalised taken, 109.5 h. Reckoned like that Give and Move
+  give {up_s1} × here; like by like {up_taken} × taken (11.1 or more in {reached} of {count} seeds) and
+  {up_foretold} × foretold (S1: 8.3). S1 does not say how many rounds it ran, nor what its tree is; both
+  matter. After {few_rounds} rounds the slowest robot is foretold {few} h (S1: 146.2), after {rounds}, which
+  are used here, {many} h. Where a huge server is stuck with a robot whose neighbours are all far from it,
+  the rule ends badly: that is the other end of the range.
+- S1's slowest by fastest is 9.9 (109.5 / 11.0). Here the rule gives {ratio_taken}, and at most 9.9 in
+  {even} of {count} seeds.
 - S1's text says 37.1 for random; its table 7 gives 1216.1 / 33.8 = 36.0. Here {random_ratio}.
 - S1 says 6.3 × (NTT) to 286 × (Hokkaido). 6.3 is 691 / 109.5, Kyoto with one thread; NTT is 7.2 with one
   thread, 12.1 with 200. 286 is 544 / 1.9, Hokkaido with 200.
@@ -317,6 +318,9 @@ def _differences(trials: Sequence[Trial]) -> str:
     return _DIFFERENCES.format(
         up_foretold=middle([trial.speed_up(EQUALISED, taken=False) for trial in trials]),
         up_taken=middle([trial.speed_up(EQUALISED) for trial in trials]),
+        up_s1=middle([trial.speed_up_as_s1(EQUALISED) for trial in trials]),
+        reached=sum(trial.speed_up(EQUALISED) >= 11.1 for trial in trials),
+        even=sum(each[EQUALISED].slowest_by_fastest <= 9.9 for each in taken),
         few_rounds=FEW,
         rounds=ROUNDS,
         few=middle([trial.few_rounds_h for trial in trials]),
