@@ -142,3 +142,14 @@ def test_robots_txt_is_read_again_in_time_and_obeyed_at_once(tmp_path: Path) -> 
     assert len(paths) >= 9
     assert laws.missing_rules(rows, age_s=1.3) == []
     assert laws.early(rows, 0.2) == []
+
+
+def test_a_server_whose_pauses_are_longer_than_rules_are_good_for_gives_pages_too(tmp_path: Path) -> None:
+    site = {"/0": linking("/1"), "/1": linking(), "/robots.txt": rules("Disallow:")}
+    with village({"a.example": site}) as place:
+        manners = QUIET | {"interval_s": 1.3, "robots_age_s": 1.0}
+        collection = place.collection(tmp_path / "c", politeness=manners)
+        done("crawl", "-q", "-C", collection, "--limit", 2, "http://a.example/0")
+    rows = place.log("a.example")
+    assert [row["path"] for row in rows] == ["/robots.txt", "/0", "/robots.txt", "/1"]
+    assert laws.early(rows, 1.3) == []

@@ -4,7 +4,9 @@ In:    robots.txt answers as they arrive.
 Out:   the rules of a server while they are fresh; else the errand that must be run first: which
        robots.txt to read, in whose turn.
 Never: asks the network itself: the robot runs errands as visits like any other, so politeness holds for
-       them too. A robots.txt that redirects to another server is read in *that* server's turn.
+       them too. A robots.txt that redirects to another server is read in *that* server's turn. Lets
+       robots.txt have every turn of a server whose pauses are longer than rules are good for: rules that
+       no page was asked for by are good for the server's next turn, however long it was to be left alone.
 Paper: S3, exclusion management inside the unit; S2 table 1, re-read every 6 hours at the latest;
        RFC 9309, 2.3.1: five redirects followed, 4xx allows, 5xx and silence disallow.
 """
@@ -59,9 +61,21 @@ class Exclusions:
         if not settings.robots_txt:
             return robotstxt.ALLOW_ALL
         known = self._known.get(server) or self._recall(server)
-        if known is None or known[0].time < self._clock.now() - settings.robots_age_s:
+        if known is None:
+            return None
+        good_until = known[0].time + settings.robots_age_s
+        if good_until < self._clock.now() and not self._is_first_turn(server, settings.robots_age_s):
             return None
         return known[1]
+
+    def _is_first_turn(self, server: str, age_s: float) -> bool:
+        """Has the server only now got the turn for which its robots.txt was read?"""
+        record = self._frontier.server(server)
+        return record.rules_unused and self._clock.now() <= record.ready_at + age_s
+
+    def used(self, server: str) -> None:
+        """A page was asked for by the rules of its server."""
+        self._frontier.server(server).rules_unused = False
 
     def refusal(self, server: str) -> Outcome:
         """What to call it when the rules forbid a page: silence and 5xx are no rule, but no leave either."""
@@ -110,6 +124,7 @@ class Exclusions:
         status = visit.response.status if visit.response is not None else 0
         record = RobotsRecord(visit.time, 404 if 300 <= status < 400 else status, body)
         self._frontier.keep_robots(errand.server, record)
+        self._frontier.server(errand.server).rules_unused = True
         self._remember(errand.server, record)
         return errand.server
 

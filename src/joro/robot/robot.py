@@ -81,6 +81,8 @@ class Robot:
             self._postpone(page, errand)
             self._turns.give_back(server, visit.at)
             return
+        if errand is None:
+            self._exclusions.used(server)
         await self._arrivals.bring(Arrival(visit, before, errand))
 
     def _take_in(self, arrivals: list[Arrival]) -> None:

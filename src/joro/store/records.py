@@ -72,6 +72,7 @@ class ServerRecord(msgspec.Struct, array_like=True):
         default_factory=dict
     )  # its pages by language, where it is known
     due: int = 0  # pages visited before that wait to be visited again
+    rules_unused: bool = False  # robots.txt was read, and no page asked for since; see `fetch.exclusion`
 
 
 class RobotsRecord(msgspec.Struct, array_like=True):
