@@ -55,6 +55,13 @@ def test_a_survey_counts_visits_sockets_and_servers_that_cannot_keep_pace() -> N
     assert not standing.is_feasible
 
 
+def test_a_server_needs_no_more_of_a_socket_than_politeness_lets_it_use() -> None:
+    polite = Capacity(np.array([1.0]), np.array([1.0]), np.array([10.0]))
+    standing = survey(np.array([5.0]), polite, sockets=1)
+    assert (standing.infeasible_servers, standing.infeasible_need) == (1, 0.1)
+    assert standing.shortage == 0.0
+
+
 def test_with_half_the_sockets_at_least_half_the_visits_are_missed() -> None:
     standing = survey(np.full(80, 0.1), capacity(80), sockets=4)
     assert standing.need == pytest.approx(8.0)

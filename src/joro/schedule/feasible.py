@@ -163,9 +163,10 @@ class Revision:
 def survey(load_per_s: Floats, capacity: Capacity, sockets: int, *, missed: int = 0) -> Standing:
     """How the schedule stands, when each server is asked for `load_per_s`."""
     asked = load_per_s > 0.0
-    interval_s = 1.0 / load_per_s[asked]
-    shares = socket_shares(capacity.mean_s[asked], interval_s)
-    able = is_feasible(capacity.longest_s[asked], interval_s, capacity.minimum_s[asked])
+    interval_s, minimum_s = 1.0 / load_per_s[asked], capacity.minimum_s[asked]
+    # Nobody is asked more often than politeness allows, so more sockets than that takes would stand idle.
+    shares = socket_shares(capacity.mean_s[asked], np.maximum(interval_s, minimum_s))
+    able = is_feasible(capacity.longest_s[asked], interval_s, minimum_s)
     return Standing(
         sockets=sockets,
         servers=int(asked.sum()),
