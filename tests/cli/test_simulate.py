@@ -55,8 +55,28 @@ def test_a_log_is_replayed_and_what_cannot_be_kept_gives_way(tmp_path: Path) -> 
         (["--policy", "FIFO"], "'FIFO' names no order of servers; choose from EDF, FCFS"),
         (["--sockets", "0"], "--sockets 0 are no numbers from 1 on"),
         (["--days", "3", "replay", "."], "options before the subcommand have no effect"),
+        (["--servers", "10", "--out", f"{__file__}/x"], "x cannot be made .Not a directory.; name a folder"),
+        (
+            ["--paper", "--servers", "10", "--out", f"{__file__}/x"],
+            "x cannot be made .Not a directory.; name a folder",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_with_the_remedy(words: list[str], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
         CliRunner().invoke(joro, ["simulate", *words], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--seed", "-1"],
+        ["--days", "nan"],
+        ["freshness", "--budget", "nan"],
+        ["freshness", "--days", "inf"],
+        ["replay", ".", "--revisit", "inf"],
+    ],
+)
+def test_a_number_that_is_none_is_refused(words: list[str]) -> None:
+    result = CliRunner().invoke(joro, ["simulate", *words], catch_exceptions=False)
+    assert (result.exit_code, "Invalid value" in result.output) == (2, True)

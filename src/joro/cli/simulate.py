@@ -30,6 +30,16 @@ ELSEWHERE = {"freshness": "simulate_freshness"}
 NAMED = 5
 
 
+class Number(click.FloatRange):
+    """A number in a range; `nan` is in none, though click lets it pass."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number to count with.", param, ctx)
+        return number
+
+
 class _Group(click.Group):
     """Imports a subcommand of another module only when it is called."""
 
@@ -68,7 +78,7 @@ def _trial_options(command: F) -> F:
             "--days",
             default=1.0,
             show_default=True,
-            type=click.FloatRange(min=0.001, max=36_500),
+            type=Number(min=0.001, max=36_500),
             help="Simulated days for each trial.",
         ),
         click.option(
@@ -102,7 +112,13 @@ def _trial_options(command: F) -> F:
 @click.group(cls=_Group, invoke_without_command=True)
 @click.option("--paper", is_flag=True, help="Repeat S0's whole experiment, and write paper.md about it.")
 @_trial_options
-@click.option("--seed", default=1, show_default=True, help="Another seed, other servers of the same kind.")
+@click.option(
+    "--seed",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Another seed, other servers of the same kind.",
+)
 @click.option(
     "--servers",
     default=82_034,
@@ -154,6 +170,7 @@ def _repeat_paper(
     from joro.simulator import page
     from joro.simulator.paper import Settings, experiment, perform, statements
 
+    make_folder(out)
     one = experiment(Settings(days, orders, sockets, seed, servers))
     with progress_bar("simulating") as (start, advance):
         perform(one, start, advance)
@@ -175,6 +192,7 @@ def _try_out(
     from joro.simulator.population import fitted
     from joro.simulator.trial import Trial
 
+    make_folder(out)
     everyone = fitted(seed, servers)
     feasible = everyone.select(everyone.feasible())
     click.echo(
@@ -194,14 +212,14 @@ def _try_out(
     "--revisit",
     default=7.0,
     show_default=True,
-    type=click.FloatRange(min=1e-4),
+    type=Number(min=1e-4),
     metavar="DAYS",
     help="How often a page is to be visited, where the log does not tell.",
 )
 @click.option(
     "--elapsed",
     default=0.0,
-    type=click.FloatRange(min=0.0),
+    type=Number(min=0.0),
     metavar="SECONDS",
     help="Assume this download time for servers without a recorded one.",
 )
@@ -209,7 +227,7 @@ def _try_out(
     "--minimum",
     default=1.0,
     show_default=True,
-    type=click.FloatRange(min=0.0),
+    type=Number(min=0.0),
     metavar="SECONDS",
     help="Pause between two requests to a server.",
 )
@@ -245,6 +263,7 @@ def replay(
     from joro.simulator.population import DAY_S
     from joro.simulator.trial import Trial
 
+    make_folder(out)
     book = _read(source)
     everyone = book.population(revisit * DAY_S, elapsed)
     _describe(book, everyone, minimum)
@@ -335,7 +354,6 @@ def _draw(population: Population, outcomes: Sequence[Outcome], out: Path | None)
         return
     from joro.simulator import figures
 
-    out.mkdir(parents=True, exist_ok=True)
     how = f"{len(population):,} servers, {outcomes[0].trial.days:g} days"
     every = [
         *figures.of_population(population),
@@ -344,6 +362,16 @@ def _draw(population: Population, outcomes: Sequence[Outcome], out: Path | None)
     ]
     files = [name for figure in every for name in figures.write(figure, out)]
     click.echo(f"written: {len(files)} files in {out}{how_to_draw()}")
+
+
+def make_folder(out: Path | None) -> None:
+    """For what will be written: first, not after minutes of work."""
+    if out is None:
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--out {out} cannot be made ({error.strerror})", remedy="name a folder") from None
 
 
 def how_to_draw() -> str:

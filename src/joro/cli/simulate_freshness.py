@@ -9,7 +9,7 @@ from typing import TypeVar
 import click
 from click.core import ParameterSource
 
-from joro.cli.simulate import how_to_draw, progress_bar
+from joro.cli.simulate import Number, how_to_draw, make_folder, progress_bar
 from joro.errors import UsageError
 from joro.simulator.contest import NAMES, contest, recorded_course, unweighted
 from joro.simulator.curves import Entry, Mean, figures, means
@@ -38,7 +38,7 @@ MADE_UP = ("pages", "signals", "equal")
     multiple=True,
     default=(0.1, 0.25),
     show_default=True,
-    type=click.FloatRange(1e-4, 1_000),
+    type=Number(1e-4, 1_000),
     metavar="X",
     help="Visits for each change of a page, all pages together. May be repeated.",
 )
@@ -61,7 +61,7 @@ MADE_UP = ("pages", "signals", "equal")
 @click.option("--half", type=click.Choice(HALVES), help="Only this half of the recorded pages.")
 @click.option(
     "--days",
-    type=click.FloatRange(2, 36_500),
+    type=Number(2, 36_500),
     metavar="N",
     help=f"Simulated days (default: 240; of a record the last {DAYS:g}).",
 )
@@ -108,8 +108,7 @@ def freshness(
     joro simulate freshness --histories changes.tsv.xz --budget 0.25 --budget 1 --budget 3
     """
     _check(context, histories, half)
-    if out:
-        _make(out)  # first, not after minutes of work
+    make_folder(out)
     days = days or (DAYS if histories else 240.0)
     entries = []
     budgets, policies, seeds = _once(budgets), _once(policies), _once(seeds)
@@ -140,13 +139,6 @@ def _check(context: click.Context, histories: Path | None, half: str | None) -> 
             raise UsageError(
                 f"--{name} is for made-up pages", remedy="leave it out, or leave out --histories"
             )
-
-
-def _make(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--out {out} cannot be made ({error.strerror})", remedy="name a folder") from None
 
 
 def _made_up(pages: int, seed: int, signals: bool, equal: bool) -> World:
