@@ -281,3 +281,24 @@ def test_a_page_is_looked_at_again_before_its_visit_never_after(
     now, due = seen + 0.999 * gone * interval, seen + interval
     (look,) = looked_at(now, seen, np.array([due])).tolist()
     assert now <= look <= due
+
+
+@pytest.mark.parametrize("outcome", [Outcome.GONE, Outcome.TIMEOUT, Outcome.DISALLOWED])
+def test_a_page_taken_over_without_an_interval_gets_one_though_it_is_not_there(
+    tmp_path: Path, outcome: Outcome
+) -> None:
+    made = Stage(tmp_path / "frontier")
+    made.find()
+    page = made.frontier.take(A)
+    assert page is not None
+    history = change.blank().tobytes()
+    taken_over = Upkeep(seen_at=made.now - 5 * HOUR, due=made.now, history=history)
+    made.frontier.done(Visit(page, made.now - 5 * HOUR, Outcome.OK), care=taken_over)
+    made.frontier.commit(None)
+    assert made.keeper.urge(URL)
+    made.commit()
+    made.visit(outcome)
+    assert (made.care.interval_s, made.missed) == (HOUR, 0)
+    assert made.care.due == pytest.approx(made.now + HOUR)
+    assert sum(pages for pages, _ in made.frontier.server(A).wishes.values()) == 1
+    made.frontier.close()

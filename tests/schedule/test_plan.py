@@ -56,6 +56,13 @@ def test_a_page_that_is_never_due_wishes_nothing() -> None:
     assert load_per_s(made) == 0.0
 
 
+def test_a_page_without_an_interval_takes_nobody_elses_place() -> None:
+    made = cells((1.0, 1.0))
+    wish(made, 0.0, 1.0)
+    unwish(made, 0.0, 1.0)
+    assert made == cells((1.0, 1.0))
+
+
 def test_weights_of_every_size_have_a_cell() -> None:
     assert (
         len({cell_of(60, weight) for weight in (0.0, 1e-3, 1.0, 5.0, 1e3, math.inf)} & set(range(512))) == 6

@@ -73,7 +73,7 @@ def _keeping(found: Explanation) -> Iterator[str]:
     else:
         seen = f"{care.changes} of {care.visits} visits found it changed"
         yield f"  It changes every {duration(found.change_interval_s)}, as far as is known: {seen}."
-    if care is not None:
+    if care is not None and care.interval_s:  # pages taken over have none before their first visit
         yield f"  A visit every {duration(care.interval_s)} is wished."
     if care is not None and care.absences:
         yield f"  It was gone at the last {care.absences} visits."

@@ -134,9 +134,12 @@ class _Batch:
         return after
 
     def _wished(self, histories: change.Histories) -> Floats:
-        """Intervals that pages wish; of one that was not seen, what it wished before or has been given."""
+        """Intervals that pages wish; of one that was not seen, what it wished before or has been given.
+
+        Pages taken over from other archives come without one.
+        """
         wished = np.array([(each.after or each.before or _NOBODY).interval_s for each in self._lessons])
-        seen = np.array([each.is_seen for each in self._lessons])
+        seen = np.array([each.is_seen for each in self._lessons]) | (wished == 0.0)
         first: Flags = seen & [each.before is None for each in self._lessons]
         priced = seen & ~first if not self._policy.has_studied else seen
         if priced.any():
@@ -170,12 +173,13 @@ class _Batch:
         Late is what comes after the date that the calendar had. A plan that has become less strict since
         makes nobody late: the page was to wait that long when it was last looked at.
         """
-        dues = np.array([each.before.due if each.before is not None else math.inf for each in self._lessons])
+        befores = [each.before or _NOBODY for each in self._lessons]
+        dues = np.array([care.due if care.interval_s else math.inf for care in befores])
         late_s = self._times - dues
         late = np.flatnonzero(late_s >= self._settings.least_interval_s)
         if not len(late):
             return
-        befores = [self._lessons[number].before or _NOBODY for number in late.tolist()]
+        befores = [befores[number] for number in late.tolist()]
         wished = np.array([care.interval_s for care in befores])
         if not self._policy.is_drawn:
             priced = np.array([is_priced(care) for care in befores])

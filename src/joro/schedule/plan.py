@@ -65,8 +65,8 @@ def cells_of(interval_s: ArrayLike, weight: ArrayLike) -> list[int]:
 def wish(
     cells: MutableMapping[int, tuple[int, float]], interval_s: float, weight: float, cell: int | None = None
 ) -> None:
-    """Count a page that wishes a visit in every `interval_s`; one that wishes none does not count."""
-    if interval_s == math.inf:
+    """Count a page that wishes a visit in every `interval_s`; one that wishes none (∞, 0) does not count."""
+    if not _counts(interval_s):
         return
     cell = cell_of(interval_s, weight) if cell is None else cell
     pages, rate_per_s = cells.get(cell, (0, 0.0))
@@ -77,7 +77,7 @@ def unwish(
     cells: MutableMapping[int, tuple[int, float]], interval_s: float, weight: float, cell: int | None = None
 ) -> None:
     """Count a page no longer, with the very numbers with which it was counted."""
-    if interval_s == math.inf:
+    if not _counts(interval_s):
         return
     cell = cell_of(interval_s, weight) if cell is None else cell
     pages, rate_per_s = cells.get(cell, (0, 0.0))
@@ -85,6 +85,10 @@ def unwish(
         cells.pop(cell, None)  # with it what rounding has left over
     else:
         cells[cell] = (pages - 1, rate_per_s - 1.0 / interval_s)
+
+
+def _counts(interval_s: float) -> bool:
+    return 0.0 < interval_s < math.inf
 
 
 class Timing(NamedTuple):
