@@ -54,6 +54,19 @@ def test_wishes_fit_the_budget(name: str) -> None:
         assert (DAY_S / wished).sum() == pytest.approx(visits_per_day, rel=0.02)
 
 
+def visits_under_interval(visits_per_day: int) -> float:
+    policy = Policy(Refresh(policy="interval", visits_per_day=visits_per_day))
+    pages = population(policy)
+    policy.study(pages, np.ones(PAGES), silent(PAGES), (visits_per_day or 1) / DAY_S)
+    return float((DAY_S / policy.intervals_s(pages, np.ones(PAGES), silent(PAGES))).sum())
+
+
+def test_visiting_as_often_as_pages_change_keeps_to_a_budget_if_there_is_one() -> None:
+    assert visits_under_interval(0) > 10
+    assert visits_under_interval(5) == pytest.approx(5, rel=0.02)
+    assert visits_under_interval(5_000) == pytest.approx(visits_under_interval(0))
+
+
 def test_a_budget_below_the_floor_of_all_pages_is_no_failure() -> None:
     policy = Policy(Refresh(most_interval_s=DAY_S))
     pages = population(policy)

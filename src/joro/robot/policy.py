@@ -9,6 +9,8 @@ Paper: S0-02 and S0-03, S4-04 (gamma), S0-07 as a price (optimal).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -35,6 +37,7 @@ class Policy:
             shortest_s=settings.least_interval_s,
             longest_s=settings.most_interval_s,
         )
+        self._has_budget = settings.visits_per_day > 0
         self._prior = prior.BROAD
         self._chance = np.random.default_rng()
         self.has_studied = False
@@ -83,8 +86,8 @@ class Policy:
             return
         self._prior = self._prior.learned(histories, others)
         self.has_studied = True
-        if (
-            self._rule.policy != "interval"
-        ):  # S0's rule has no price: a page is visited as often as it changes
-            chances = self._chances(histories, others)
-            self._rule = revisit.fitted(self._rule, chances, weights, budget_per_s)
+        is_s0 = self._rule.policy == "interval"
+        if is_s0 and not self._has_budget:
+            return  # S0's rule has no price: a page is visited as often as it changes
+        fitted = revisit.fitted(self._rule, self._chances(histories, others), weights, budget_per_s)
+        self._rule = replace(fitted, knob=max(fitted.knob, 1.0)) if is_s0 else fitted
