@@ -47,7 +47,11 @@ def section(kind: type) -> st.SearchStrategy[typing.Any]:
     return st.builds(kind, **{spec.name: strategy(kind, spec) for spec in dataclasses.fields(kind)})
 
 
-configs = st.builds(Config, **{name: section(kind) for name, kind in SECTIONS.items()})
+def agrees(settings: Config) -> bool:
+    return settings.refresh.least_interval_s <= settings.refresh.most_interval_s
+
+
+configs = st.builds(Config, **{name: section(kind) for name, kind in SECTIONS.items()}).filter(agrees)
 
 
 def complaint(text: str) -> str:
@@ -213,6 +217,11 @@ def test_quotes_stay_readable() -> None:
             "[[politeness.rules]]\nservers = ['a']\nper_address = 2",
             "joro.toml: politeness.rules[0].per_address = 2 cannot differ between servers; "
             "set it in [politeness]",
+        ),
+        (
+            "[refresh]\nmost_interval_s = 600",
+            "joro.toml: refresh.least_interval_s = 3600 is more than most_interval_s = 600; "
+            "lower the one or raise the other",
         ),
         (
             "sockets: 3",

@@ -43,7 +43,14 @@ def parse(text: str, *, source: str = FILE_NAME) -> Config:
 
 def from_tables(tables: dict[str, Any], *, source: str = FILE_NAME) -> Config:
     """The settings in a tree of plain values, as TOML gives them."""
-    return typing.cast(Config, _section(Config, tables, source, ""))
+    config = typing.cast(Config, _section(Config, tables, source, ""))
+    least, most = config.refresh.least_interval_s, config.refresh.most_interval_s
+    if least > most:
+        raise ConfigError(
+            f"{source}: refresh.least_interval_s = {least:g} is more than most_interval_s = {most:g}",
+            remedy="lower the one or raise the other",
+        )
+    return config
 
 
 def _section(kind: type, table: dict[str, Any], source: str, path: str) -> Any:
