@@ -1,45 +1,10 @@
-"""Batches take the best pages of many servers, and end when only slow servers are left."""
+"""Batches end when only slow servers are left."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joro.schedule.batch import Batch, quota, select
-
-
-def chosen(servers: list[int], quotas: int | list[int] = 9, size: int = 9) -> list[int]:
-    limits = quotas if isinstance(quotas, int) else np.array(quotas)
-    return [int(place) for place in select(np.array(servers, np.int64), limits, size)]
-
-
-def test_the_best_pages_come_first_and_no_server_has_more_than_its_quota() -> None:
-    assert chosen([7, 7, 7, 3, 7, 3], quotas=2) == [0, 1, 3, 5]
-
-
-def test_a_batch_is_no_longer_than_its_size() -> None:
-    assert chosen([1, 2, 3, 4], size=3) == [0, 1, 2]
-    assert chosen([]) == []
-
-
-def test_every_server_may_have_a_quota_of_its_own() -> None:
-    assert chosen([7, 3, 7, 3, 7], quotas=[1, 2, 1, 2, 1]) == [0, 1, 3]
-
-
-def test_a_slow_server_gives_what_it_can_and_a_page_at_least() -> None:
-    assert quota(3_600, access_interval_s=10) == 360
-    assert quota(3_600, access_interval_s=86_400) == 1
-
-
-@given(st.lists(st.integers(0, 5)), st.integers(1, 4), st.integers(1, 20))
-def test_nothing_better_is_left_out(servers: list[int], limit: int, size: int) -> None:
-    places = chosen(servers, limit, size)
-    assert places == sorted(set(places))
-    taken = [servers[place] for place in places]
-    assert all(taken.count(server) <= limit for server in taken)
-    last = places[-1] if len(places) == size else len(servers)
-    for place in set(range(last)) - set(places):
-        assert taken.count(servers[place]) == limit
+from joro.schedule.batch import Batch
 
 
 def running(per_s: float, seconds: int, batch: Batch, start: int = 0) -> Batch:
@@ -72,6 +37,13 @@ def test_a_batch_that_stands_still_with_work_for_every_socket_is_not_over() -> N
     batch = running(50, 3_000, Batch(10**6, 0.0))
     assert batch.is_over(9_000, servers=99, sockets=100)
     assert not batch.is_over(9_000, servers=100, sockets=100)
+
+
+def test_slow_servers_may_be_more_than_the_sockets_if_they_are_few_of_those_it_began_with() -> None:
+    batch = running(50, 3_000, Batch(10**6, 0.0))
+    assert not batch.is_over(3_000, servers=5_000, sockets=100)
+    assert not batch.is_over(9_000, servers=1_000, sockets=100)
+    assert batch.is_over(9_000, servers=999, sockets=100)
 
 
 def test_a_slow_start_is_no_collapse() -> None:

@@ -56,7 +56,10 @@ class Refresh:
         least=0,
     )
     batch_collapsed_percent: int = setting(
-        20, "a batch is too slow when this is left of its best speed and sockets stand idle", least=1, most=99
+        20,
+        "a batch is too slow when this is left of its best speed, and few of its servers",
+        least=1,
+        most=99,
     )
     batch_window_s: float = setting(
         300.0, "the speed of a batch is the mean of so long; none ends before twice that", least=1.0
