@@ -151,6 +151,13 @@ def test_orders_that_cannot_be_read_are_no_leave(tmp_path: Path) -> None:
         book.latest()
 
 
+def test_an_order_that_could_not_be_read_again_is_not_given(tmp_path: Path) -> None:
+    book = OrderBook(tmp_path, FakeClock(NOW).now)
+    with pytest.raises(CollectionError, match="is no order"):
+        book.give(order("host", "a.example", EMBARGO, after_s=float("nan")))
+    assert book.history() == []
+
+
 def test_two_processes_never_give_one_number_twice(tmp_path: Path) -> None:
     book = OrderBook(tmp_path, FakeClock(NOW).now)
     child = os.fork()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -99,7 +100,10 @@ def embargo(
     """
     if (opens is None) == (days is None):
         raise UsageError("an embargo ends somewhere", remedy="give --opens TIME or --days N")
-    end = {"opens": time_in("--opens", opens), "after_s": (days or 0.0) * DAY_S}
+    after_s = (days or 0.0) * DAY_S
+    if not math.isfinite(after_s):
+        raise UsageError(f"--days {days} has no end", remedy="give a number of days, or --opens TIME")
+    end = {"opens": time_in("--opens", opens), "after_s": after_s}
     _give(collection, EMBARGO, what, since, until, reason=reason, requester=requester, **end)
 
 
@@ -248,7 +252,7 @@ def _target(what: dict[str, Any]) -> tuple[str, str]:
 def host_target(text: str) -> str:
     """A host as orders have it; `*.` in front stands for all names below it, too."""
     name = text.strip().removeprefix("*.")
-    if not name or "/" in name or ":" in name.strip("[]").rpartition("]")[2]:
+    if not name or "/" in name or "*" in name or ":" in name.strip("[]").rpartition("]")[2]:
         raise UsageError(f"--host {text!r} is no host", remedy='write "example.org" or "*.example.org"')
     return ("*." if text.strip().startswith("*.") else "") + host_of(canonical(f"http://{name}/"))
 

@@ -210,7 +210,9 @@ class OrderBook:
         with _held(self.path) as file:
             known = [each.number for each in _read(self.path)]
             order = msgspec.structs.replace(order, number=max(known, default=0) + 1, time=self._now())
-            os.write(file, msgspec.json.encode(order) + b"\n")
+            line = msgspec.json.encode(order)
+            _order_in(line, "the order given")  # one that nobody could read again would hide everything
+            os.write(file, line + b"\n")
             os.fsync(file)
         return order
 
@@ -232,11 +234,14 @@ def _held(path: Path) -> Iterator[int]:
 def _read(path: Path) -> Iterator[Order]:
     content = path.read_bytes()
     for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
-        try:
-            order = msgspec.json.decode(line, type=Order)
-        except msgspec.DecodeError as error:
-            raise CollectionError(
-                f"{path}, line {number} is no order ({error})",
-                remedy="restore the file from a copy: nothing is shown while orders cannot be read",
-            ) from None
-        yield order
+        yield _order_in(line, f"{path}, line {number}")
+
+
+def _order_in(line: bytes, where: str) -> Order:
+    try:
+        return msgspec.json.decode(line, type=Order)
+    except msgspec.DecodeError as error:
+        raise CollectionError(
+            f"{where} is no order ({error})",
+            remedy="restore the file from a copy: nothing is shown while orders cannot be read",
+        ) from None
