@@ -136,3 +136,11 @@ def test_the_table_beside_figure_7_has_a_row_for_each_trial(small: Experiment, t
     assert len(rows) == len(small.all_at_once)
     assert {row["order"] for row in rows} == {order.name for order in Order}
     assert [int(row["missed"]) for row in rows] == [each.missed for each in small.all_at_once]
+
+
+def test_nothing_is_said_of_orders_that_were_not_tried() -> None:
+    one = experiment(Settings(days=0.01, servers=300, orders=(Order.EDF,), sockets=(1,)))
+    perform(one, lambda _: None, lambda _: None)
+    said = [each.what for each in statements(one)]
+    assert "EDF loses nothing from" in said
+    assert not [what for what in said if what.startswith(("FREQ", "SJF", "loses least"))]

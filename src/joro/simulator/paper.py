@@ -198,13 +198,15 @@ def _findings(one: Experiment) -> list[Statement]:
 
 
 def _least_below(one: Experiment) -> Iterator[Statement]:
+    if len(one.settings.orders) < 2 or Order.SJF not in one.settings.orders:
+        return  # nobody to compare with
     if least := least_missed(below(one.all_at_once, one.feasible.need)):
         names = ", ".join(sorted(order.name for order in least))
         yield Statement("loses least below the bound", "SJF", names, "", least == {Order.SJF})
 
 
 def _nothing_missed(one: Experiment) -> Iterator[Statement]:
-    for order in (Order.EDF, Order.FREQ):
+    for order in [each for each in (Order.EDF, Order.FREQ) if each in one.settings.orders]:
         times = nothing_missed_from(one.all_at_once, order, one.feasible.need)
         ours = "never" if times is None else f"{times:.2f} × the bound"
         is_same = times is not None and 2.5 <= times <= 3.5
