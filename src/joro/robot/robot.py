@@ -132,8 +132,10 @@ class Robot:
         self._close(one)
 
     def _take(self, server: str) -> Page | None:
-        has_due = self.frontier.server(server).due > 0  # else they come as they should
-        page = self.frontier.take_new(server) if has_due and self._turns.is_for_new(server) else None
+        passes_due = self.frontier.server(server).due > 0 and self._turns.is_for_new(server)
+        page = None
+        if passes_due and not self.frontier.is_urgent(server):  # news waits for nobody
+            page = self.frontier.take_new(server)
         page = page or self.frontier.take(server)
         if page is None and self.frontier.has_found:
             self._settle()  # its next page may be among the links just found
