@@ -44,6 +44,7 @@ def test_each_format_is_written_and_told(tmp_path: Path) -> None:
     [
         (["--host", "("], "is no regular expression"),
         (["--since", "soon"], "is no time"),
+        (["--since", "2027", "--until", "2026"], "is not before"),
         (["--query", "x"], "--query needs an index"),
         (["--format", "zip"], "'zip' is not one of"),
     ],
@@ -54,3 +55,22 @@ def test_mistakes_are_told_and_nothing_is_written(words: list[str], complaint: s
     assert answered.returncode == 2
     assert complaint in answered.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("form", "complaint"),
+    [("wacz", "holds something else"), ("warc", "is a file"), ("s1", "is a file"), ("parquet", "is a file")],
+)
+def test_a_file_that_is_no_export_is_never_overwritten(form: str, complaint: str, tmp_path: Path) -> None:
+    kept = tmp_path / "letter.txt"
+    kept.write_text("dear")
+    answered = joro("export", "-C", filled(tmp_path).path, "--to", kept, "--format", form)
+    assert (answered.returncode, len(answered.stderr.splitlines())) == (2, 1)
+    assert complaint in answered.stderr
+    assert kept.read_text() == "dear"
+
+
+def test_a_newer_export_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
+    collection, target = filled(tmp_path), tmp_path / "all.wacz"
+    for words in ([], ["--host", "^b"]):
+        assert joro("export", "-C", collection.path, "--to", target, *words).returncode == 0

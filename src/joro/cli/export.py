@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import shutil
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -82,7 +83,12 @@ def export(
     from joro.exporter.selection import Selection
     from joro.parse.rights import Purpose
 
+    _check_target(form, target)
     first, end = time_in("--since", since), time_in("--until", until)
+    if first is not None and end is not None and first >= end:
+        raise UsageError(
+            f"--since {since} is not before --until {until}", remedy="give the earlier one first"
+        )
     selection = Selection(
         host,
         -math.inf if first is None else first,
@@ -95,6 +101,24 @@ def export(
         told = _WRITERS[form](collection, selection, target, progress)
     if not quiet:
         click.echo(told)
+
+
+def _check_target(form: str, target: Path) -> None:
+    """An export may take the place of an older one, never of anything else that somebody keeps there."""
+    if form != "wacz":
+        if target.exists() and not target.is_dir():
+            raise UsageError(f"{target} is a file", remedy="name a directory, or one that is to be made")
+    elif target.is_dir():
+        raise UsageError(f"{target} is a directory", remedy="name a file: --to all.wacz")
+    elif target.exists() and not _is_wacz(target):
+        raise UsageError(f"{target} holds something else", remedy="name another file: --to all.wacz")
+
+
+def _is_wacz(path: Path) -> bool:
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as file:
+        return "datapackage.json" in file.namelist()
 
 
 def _found(collection: Collection, query: str) -> tuple[str, ...]:
@@ -136,8 +160,6 @@ def _warc(collection: Collection, selection: Selection, target: Path, progress: 
 def _wacz(collection: Collection, selection: Selection, target: Path, progress: Progress) -> str:
     from joro.exporter.wacz import pack
 
-    if target.is_dir():
-        raise UsageError(f"{target} is a directory", remedy="name a file: --to all.wacz")
     parts = target.with_name(target.name + ".parts")
     told = _warc(collection, selection, parts, progress)
     pack(parts, target, title=collection.path.resolve().name, now=RealClock().now())
