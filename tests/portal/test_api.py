@@ -95,3 +95,9 @@ def test_a_long_answer_names_the_next_one(turn: Ask) -> None:
 )
 def test_questions_without_sense_are_refused(turn: Ask, query: str, status: int) -> None:
     assert turn(f"/api/captures?{query}").status == status
+
+
+@pytest.mark.parametrize("target", ["/api/nowhere", "/api/captures", "/api/captures?url=a.jp&matchType=x"])
+def test_programs_are_told_their_mistakes_in_json(get: Ask, target: str) -> None:
+    assert get(target).status in (400, 404)
+    assert asked(get, target)["problem"]

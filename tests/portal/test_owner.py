@@ -87,7 +87,9 @@ def test_a_claim_says_how_to_prove_it(house: House) -> None:
     assert "Order it" not in text
 
 
-@pytest.mark.parametrize("host", ["", "no host", "ftp://a.example/", "a" * 400, "http://"])
+@pytest.mark.parametrize(
+    "host", ["", "no host", "ftp://a.example/", "a" * 400, "http://", "*", "*.a.example"]
+)
 def test_what_is_no_host_cannot_be_claimed(house: House, host: str) -> None:
     assert post(house.app, "/owner", {"host": host}).status == 400
     assert ClaimBook(house.collection.orders, RealClock().now).all() == []

@@ -196,7 +196,7 @@ def _host(text: str) -> str | None:
     """The host that somebody means: a name, or the URL of a page of it."""
     text = text.strip()
     url = try_canonical(text if "://" in text else f"http://{text}")
-    return host_of(url) if url and len(text) < 300 else None
+    return host_of(url) if url and len(text) < 300 and "*" not in host_of(url) else None
 
 
 async def _said(request: Request) -> dict[str, str]:

@@ -24,7 +24,7 @@ from importlib import resources
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -136,11 +136,16 @@ class Pages:
         """A page for whatever went wrong, with a way on; what broke inside stays inside."""
         if isinstance(error, HTTPException):
             text = _PROBLEMS.get(error.status_code, error.detail)
-            return self._look.page("problem.html", error.status_code, problem=text, remedy="")
+            return self._told(request, error.status_code, text)
         if isinstance(error, JoroError):
-            return self._look.page("problem.html", 500, problem=error.problem, remedy=error.remedy)
+            return self._told(request, 500, error.problem, error.remedy)
         log.error("%s failed", request.url.path, exc_info=error)
-        return self._look.page("problem.html", 500, problem="Something broke in the portal.", remedy="")
+        return self._told(request, 500, "Something broke in the portal.")
+
+    def _told(self, request: Request, status: int, problem: str, remedy: str = "") -> Response:
+        if request.url.path.startswith("/api/"):  # programs get JSON, whatever happens
+            return JSONResponse({"problem": problem} | ({"remedy": remedy} if remedy else {}), status)
+        return self._look.page("problem.html", status, problem=problem, remedy=remedy)
 
 
 def healthz(request: Request) -> Response:
