@@ -29,8 +29,9 @@ BATCH_ROWS = 1_000
 _HARMLESS = frozenset({"range", "generate_series", "unnest", "generate_subscripts", "json_each", "json_tree"})
 _HINT = "the tables are captures and links; see: joro sql --help"
 
-#: What the columns of a table are called that orders speak of.
-_TARGETS = {"captures": ("url", "host"), "links": ("source", "source_host")}
+#: The columns that orders speak of, URL and host: a link that leads to a page names it, and often tells its
+#: title.
+_TARGETS = {"captures": [("url", "host")], "links": [("source", "source_host"), ("target", "target_host")]}
 
 
 class Answer:
@@ -86,8 +87,9 @@ def _opened(tables: Path, orders: Orders, now: float) -> duckdb.DuckDBPyConnecti
 
 
 def _view(tables: Path, table: str, kinds: list[str]) -> str:
-    url, host = _TARGETS[table]
-    conditions = "".join(f" and not exists ({_match(kind, url, host)})" for kind in kinds)
+    conditions = "".join(
+        f" and not exists ({_match(kind, url, host)})" for url, host in _TARGETS[table] for kind in kinds
+    )
     if not any((tables / table).glob("*/*/*.parquet")):
         names = ", ".join(f"null::{_sql_type(kind)} as {name}" for name, (kind, _) in COLUMNS[table].items())
         return f"create view {table} as select {names}, null::date as day, null::bigint as part where false"
