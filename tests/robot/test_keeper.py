@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from joro.model import Outcome, Page, Response, Visit
 from joro.robot.keeper import FORGIVEN_AFTER, TRUSTED_AFTER, Keeper, is_changed, validated
 from joro.robot.lessons import looked_at
 from joro.robot.planner import Planner
+from joro.robot.policy import Policy
 from joro.schedule import change
 from joro.store.frontier import Frontier
 from joro.store.records import PageRecord, Upkeep
@@ -302,3 +304,26 @@ def test_a_page_taken_over_without_an_interval_gets_one_though_it_is_not_there(
     assert made.care.due == pytest.approx(made.now + HOUR)
     assert sum(pages for pages, _ in made.frontier.server(A).wishes.values()) == 1
     made.frontier.close()
+
+
+@pytest.mark.parametrize(("important", "weight"), [((), 1.0), (("*.example",), 4.0), (("b.example",), 1.0)])
+def test_pages_of_important_servers_weigh_more(
+    tmp_path: Path, important: tuple[str, ...], weight: float
+) -> None:
+    stage = Stage(tmp_path, replace(HOURLY, important=important))
+    stage.find()
+    stage.visit()
+    assert stage.record.upkeep is not None
+    assert stage.record.upkeep.weight == weight
+
+
+def test_an_important_page_is_visited_more_often_than_another_that_changes_alike() -> None:
+    policy = Policy(Refresh(visits_per_day=100, least_interval_s=HOUR))
+    histories = change.blank(200)
+    for _ in range(5):
+        days = np.full(200, 3 * 24 * HOUR)
+        histories = policy.learned(histories, days, np.random.default_rng(1).random(200) < 0.5)
+    weights = np.repeat([1.0, 4.0], 100)
+    policy.study(histories, weights, np.zeros((200, 2)), 50 / 86_400)
+    wished = policy.intervals_s(histories, weights, np.zeros((200, 2)))
+    assert np.median(wished[100:]) < 0.8 * np.median(wished[:100])

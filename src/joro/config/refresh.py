@@ -64,6 +64,10 @@ class Refresh:
     batch_window_s: float = setting(
         300.0, "the speed of a batch is the mean of so long; none ends before twice that", least=1.0
     )
+    important: tuple[str, ...] = setting(
+        (), "servers whose pages matter more than others: server key, host:port or host, `*` for anything"
+    )
+    importance: int = setting(4, "by so many times", least=1, most=1_000)
     languages: tuple[str, ...] = setting(
         (), 'servers with a page in one of these are gone through whole in every cycle: ["ja"]'
     )

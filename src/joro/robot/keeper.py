@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from joro.clock import Clock
 from joro.config import Refresh
+from joro.config.servers import servers_like
 from joro.model import Known, Outcome, Page, Visit
 from joro.parse.page import document_of
 from joro.robot.batches import Batches
@@ -66,6 +67,7 @@ class Keeper:
         self._lessons = Lessons(frontier, settings, planner)
         self._batches = Batches(frontier, settings, clock, planner.sockets)
         self._urged: list[str] = []  # servers of pages urged since the last commit
+        self._is_important = servers_like(settings.important) if settings.important else lambda _: False
         if self.enabled and has_dates:
             planner.resume()
 
@@ -95,6 +97,7 @@ class Keeper:
     def _adopt(self, record: PageRecord) -> None:
         mark, server = fingerprint(record.url), server_of(record.url)
         care = Upkeep(seen_at=record.time, interval_s=self._settings.first_interval_s)
+        care.weight = self._weight_of(server)
         care.due = self._clock.now() + care.interval_s * (mark / 2**64)
         self._frontier.keep_page(structs.replace(record, upkeep=care))
         wish(self._frontier.server(server).wishes, care.interval_s, care.weight)
@@ -212,9 +215,15 @@ class Keeper:
         lesson = self._lesson(visit, care, digest, main)
         if read_at is not None:  # a source is never given up
             lesson.after, lesson.read_at = lesson.after or _copied(care), read_at
+        if lesson.after is not None:
+            lesson.after.weight = self._weight_of(visit.page.server)
         if lesson.after is not None or care is not None:
             self._lessons.add(lesson)
         return lesson.after
+
+    def _weight_of(self, server: str) -> float:
+        """How much a page of a server matters; a usual one counts 1."""
+        return float(self._settings.importance) if self._is_important(server) else 1.0
 
     def settle(self) -> None:
         """Learn from all visits since the last time; before every commit."""
