@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from email.utils import formatdate
 from pathlib import Path
 
 import numpy as np
@@ -327,3 +328,38 @@ def test_an_important_page_is_visited_more_often_than_another_that_changes_alike
     policy.study(histories, weights, np.zeros((200, 2)), 50 / 86_400)
     wished = policy.intervals_s(histories, weights, np.zeros((200, 2)))
     assert np.median(wished[100:]) < 0.8 * np.median(wished[:100])
+
+
+def dated_visits(path: Path, age_h: float, *, true: bool) -> Stage:
+    """Hourly visits, each to a page changed so many hours before; a date may also stay as it is."""
+    stage = Stage(path)
+    stage.pass_time(1.7e9)  # dates of 1970 are nobody's
+    stage.find()
+    for number in range(7):
+        if number:
+            come_due(stage)
+        modified_at = stage.now - age_h * HOUR if true else 1_000.0
+        said = {"last-modified": formatdate(modified_at, usegmt=True)}
+        stage.visit(Outcome.OK, str(number), number + 1, **said)
+    return stage
+
+
+def estimate_h(stage: Stage) -> float:
+    assert stage.record.upkeep is not None
+    history = change.unpack([stage.record.upkeep.history])
+    even = np.full((1, change.BINS), -np.log(change.BINS), np.float32)
+    return float(1 / change.rate_per_s(change.posterior(history, even))[0] / HOUR)
+
+
+def test_dates_that_come_true_tell_how_long_a_page_has_stood(tmp_path: Path) -> None:
+    long_ago = dated_visits(tmp_path / "a", 0.95, true=True)
+    just_now = dated_visits(tmp_path / "b", 0.05, true=True)
+    assert long_ago.frontier.server(A).dated == (6, 0)
+    assert estimate_h(long_ago) > 1.5 * estimate_h(just_now)
+
+
+def test_dates_that_stay_while_pages_change_are_wrong_and_say_nothing(tmp_path: Path) -> None:
+    lying = dated_visits(tmp_path / "a", 0.95, true=False)
+    silent = dated_visits(tmp_path / "b", 0.05, true=False)
+    assert lying.frontier.server(A).dated == (0, 6)
+    assert estimate_h(lying) == estimate_h(silent)

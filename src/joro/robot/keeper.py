@@ -21,6 +21,7 @@ from joro.clock import Clock
 from joro.config import Refresh
 from joro.config.servers import servers_like
 from joro.model import Known, Outcome, Page, Visit
+from joro.parse.dates import moment
 from joro.parse.page import document_of
 from joro.robot.batches import Batches
 from joro.robot.lessons import STATE, Lesson, Lessons, dated, looked_at
@@ -28,6 +29,7 @@ from joro.robot.planner import Planner, PlanReport
 from joro.robot.policy import Policy
 from joro.schedule import prior
 from joro.schedule.plan import Timing, wish
+from joro.schedule.trust import Trust, age_s
 from joro.store.calendar import ENTRY, Entries
 from joro.store.frontier import Frontier
 from joro.store.records import PageRecord, Upkeep
@@ -238,11 +240,24 @@ class Keeper:
             if care is not None and care.body:
                 lesson.elapsed_s = max(visit.time - care.seen_at, 1e-3)
                 lesson.changed = is_changed(visit, care, digest, main)
+                self._hear(visit, care, lesson)
         elif care is not None and visit.outcome is Outcome.GONE:
             lesson.after = self._gone(care)
         elif care is not None and visit.outcome is not Outcome.TRAP:
             lesson.after = _copied(care)  # a failure teaches nothing
         return lesson
+
+    def _hear(self, visit: Visit, care: Upkeep, lesson: Lesson) -> None:
+        """What the server says of the page's last change, and how far such words came true."""
+        fields = visit.response.headers if visit.response is not None else {}
+        said = fields.get("last-modified", "")
+        if visit.outcome is not Outcome.OK or not said or not care.modified:
+            return
+        server = self._frontier.server(visit.page.server)
+        server.dated = Trust(*server.dated).after(said != care.modified, lesson.changed)
+        age = age_s(moment(said) or 0.0, moment(fields.get("date", "")) or 0.0, visit.time)
+        if age is not None and said != care.modified:
+            lesson.age_s = age
 
     def _gone(self, care: Upkeep) -> Upkeep | None:
         """Looked for again at growing intervals, and then given up."""

@@ -22,6 +22,7 @@ from joro.robot.planner import Planner
 from joro.schedule import change, prior
 from joro.schedule.cycle import dues_at
 from joro.schedule.plan import cells_of, unwish, wish
+from joro.schedule.trust import Trust
 from joro.store.calendar import Entries, entries
 from joro.store.frontier import Frontier
 from joro.store.records import Upkeep
@@ -50,6 +51,7 @@ class Lesson:
     is_seen: bool = False  # the page was there: its interval is the policy's
     elapsed_s: float = 0.0  # since it was last there; 0: there is nothing to compare with
     changed: bool = False
+    age_s: float = math.nan  # of the last change, by the server's word
     read_at: float | None = None  # a source says itself when it is read again
 
 
@@ -124,7 +126,11 @@ class _Batch:
         if len(here):
             elapsed_s = np.array([self._lessons[number].elapsed_s for number in here.tolist()])
             changed = np.array([self._lessons[number].changed for number in here.tolist()])
-            after[here] = self._policy.learned(self._old[here], elapsed_s, changed, self._others[here])
+            age_s = np.array([self._lessons[number].age_s for number in here.tolist()])
+            trust = np.array([Trust(*self._servers[number].dated).share for number in here.tolist()])
+            after[here] = self._policy.learned(
+                self._old[here], elapsed_s, changed, self._others[here], age_s=age_s, trust=trust
+            )
         packed = after.tobytes()
         size = change.HISTORY.itemsize
         for number in here.tolist():

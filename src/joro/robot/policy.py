@@ -9,6 +9,7 @@ Paper: S0-02 and S0-03, S4-04 (gamma), S0-07 as a price (optimal).
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -58,10 +59,21 @@ class Policy:
         return self._rule.policy == "gamma"
 
     def learned(
-        self, histories: Histories, elapsed_s: ArrayLike, changed: ArrayLike, others: Said = SILENT
+        self,
+        histories: Histories,
+        elapsed_s: ArrayLike,
+        changed: ArrayLike,
+        others: Said = SILENT,
+        *,
+        age_s: ArrayLike = math.nan,
+        trust: ArrayLike = 0.0,
     ) -> Histories:
-        """Histories with one visit more each."""
+        """Histories with one visit more each; some servers say how long ago their pages last changed."""
         likelihood = change.seen(elapsed_s, changed)
+        told: NDArray[np.bool_] = ~np.isnan(age_s) & np.asarray(changed, bool)
+        if told.any():
+            columns = (np.asarray(each)[told] for each in (elapsed_s, changed, age_s, trust))
+            likelihood[told] = change.dated(*columns)
         return change.observe(histories, likelihood, self._expected(others), elapsed_s, changed)
 
     def rates_per_s(self, histories: Histories, others: Said = SILENT) -> Seconds:

@@ -73,6 +73,7 @@ class ServerRecord(msgspec.Struct, array_like=True):
     )  # its pages by language, where it is known
     due: int = 0  # pages visited before that wait to be visited again
     rules_unused: bool = False  # robots.txt was read, and no page asked for since; see `fetch.exclusion`
+    dated: tuple[float, float] = (0.0, 0.0)  # its dates of change, right and wrong; see `schedule.trust`
 
 
 class RobotsRecord(msgspec.Struct, array_like=True):
