@@ -104,3 +104,11 @@ def test_pywb_replays_responses_and_revisits_byte_for_byte(archive: Path, tmp_pa
             original = response_at(archive, capture)
             assert status == original.status == 200
             assert body == payload(original)
+
+
+def test_the_validator_of_wacz_accepts_an_export_of_it(archive: Path, tmp_path: Path) -> None:
+    package = tmp_path / "all.wacz"
+    done("export", "-q", "-C", archive.parent, "--to", package)
+    words = [tool("python/bin/wacz"), "validate", "-f", str(package)]
+    result = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
