@@ -10,8 +10,8 @@ from joro.robot.arrivals import MOST, PATIENCE_S, Arrival, Arrivals
 Batches = list[list[str]]
 
 
-def arrival(name: str) -> Arrival:
-    return Arrival(Visit(Page(f"http://a.example/{name}", 0, "http://a.example"), 0.0, Outcome.OK), None)
+def arrival(name: str, outcome: Outcome = Outcome.OK) -> Arrival:
+    return Arrival(Visit(Page(f"http://a.example/{name}", 0, "http://a.example"), 0.0, outcome), None)
 
 
 def gathering(out: int) -> tuple[Arrivals, Batches]:
@@ -40,6 +40,12 @@ def test_all_who_are_out_are_taken_in_together() -> None:
     arrivals, batches = gathering(out=3)
     asyncio.run(bring(arrivals, "abc"))
     assert batches == [["a", "b", "c"]]
+
+
+def test_what_may_be_a_request_for_mercy_waits_for_nobody() -> None:
+    arrivals, batches = gathering(out=1_000)
+    asyncio.run(arrivals.bring(arrival("a", Outcome.THROTTLED)))
+    assert batches == [["a"]]
 
 
 def test_no_more_are_taken_in_together_than_the_most() -> None:

@@ -92,7 +92,7 @@ def test_a_bare_503_doubles_the_interval_each_time_and_an_answer_halves_it(moody
         wait_s = expected.after(before)
         doublings.append(expected.throttles)
         assert wait_s >= 0.4 * 2**expected.throttles
-        assert wait_s - laws.LATE_S < after["start"] - before["end"] < 1.5 * wait_s + 0.3
+        assert wait_s - laws.LATE_S < after["start"] - before["end"] < 1.5 * wait_s + 1.5
     assert max(doublings) >= 2
     assert any(later < sooner for sooner, later in pairwise(doublings))
 
@@ -253,7 +253,7 @@ def test_what_a_kill_makes_us_forget_harms_no_server(tmp_path: Path, before: int
         collection = place.collection(tmp_path / "c", politeness=manners)
         with crawling(collection, "-p", before, *(f"http://{host}/0" for host in sites)) as process:
             wait_for(lambda: place.asked["busy.example", "/3"])
-            time.sleep(2 * laws.LATENCY_S)  # the answer is there, and no commit was due
+            time.sleep(0.4)  # the answer is there, also on a busy machine, and no commit was due
             kill(process)
         killed_at = CLOCK.now()
         with crawling(collection, "-p", after):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from joro.discover.wanted import Verdict
 from joro.fetch.exclusion import Errand
-from joro.model import Page, Visit
+from joro.model import PASSING, Page, Visit
 from joro.parse.page import Outline
 from joro.store.records import PageRecord
 
@@ -55,9 +55,10 @@ class Arrivals:
         self._timer: asyncio.TimerHandle | None = None
 
     async def bring(self, one: Arrival) -> None:
-        """Returns, or raises, when it has been taken in."""
+        """Returns, or raises, when it has been taken in: at once if the server may have asked for mercy."""
         self._here.append(one)
-        if len(self._here) >= min(MOST, self._out()):
+        is_urgent = one.visit.outcome in PASSING
+        if is_urgent or len(self._here) >= min(MOST, self._out()):
             self.take_in()
             return
         if self._waiting is None:
