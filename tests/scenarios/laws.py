@@ -22,7 +22,7 @@ Host = dict[str, Any]  # one host as /hosts tells it
 #: Every web here holds its answers back so long: whoever asks twice at once is seen.
 LATENCY_S = 0.02
 #: A server that is kept from its processor writes the end of an answer down later than it was.
-LATE_S = 0.05
+LATE_S = 0.15
 #: Timers of an event loop may go off a millisecond early.
 TICK_S = 0.002
 
