@@ -25,7 +25,7 @@ def interval_days(history: Histories) -> float:
 
 
 def exact(days: list[float], changed: list[bool]) -> Grid:
-    """The plain twin: probabilities from the formula, in full precision; nothing is less likely than e^-16."""
+    """The plain twin: probabilities from the formula, in full precision; nothing is below e^-16."""
     chance = np.ones(BINS)
     for day, was_changed in zip(days, changed, strict=True):
         still = np.exp(-RATES_PER_S * day * DAY_S)
