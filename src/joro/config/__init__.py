@@ -10,6 +10,7 @@ section is a module here, a field of `tree.Config` and a name below.
 """
 
 from joro.config.archive import Archive
+from joro.config.cooperate import Cooperate, Manager
 from joro.config.declare import Form, Override, setting
 from joro.config.fetch import Fetch
 from joro.config.identity import Identity, Machine
@@ -27,10 +28,12 @@ __all__ = [
     "Archive",
     "Breaker",
     "Config",
+    "Cooperate",
     "Fetch",
     "Form",
     "Identity",
     "Machine",
+    "Manager",
     "Override",
     "PerServer",
     "Politeness",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from joro.config.archive import Archive
+from joro.config.cooperate import Cooperate, Manager
 from joro.config.fetch import Fetch
 from joro.config.identity import Identity, Machine
 from joro.config.listening import Breaker, Portal
@@ -36,6 +37,8 @@ class Config:
     archive: Archive = field(default_factory=Archive)
     portal: Portal = field(default_factory=Portal)
     breaker: Breaker = field(default_factory=Breaker)
+    cooperate: Cooperate = field(default_factory=Cooperate)
+    manager: Manager = field(default_factory=Manager)
 
 
 def settings(config: Config | None = None) -> Iterator[tuple[str, str, Any, str]]:
