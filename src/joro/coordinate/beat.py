@@ -5,7 +5,7 @@ Out:   a lease on its servers, and letters: links others found, servers that com
 Never: says anything twice that cannot bear it: posts and letters have numbers, and whoever reads one commits
        its number together with what it led to.
 Paper: S1 5.1.1 asks for polling over HTTP, started by the robot; this is M1 to M4 in one exchange, as often
-       as a lease needs it. Robots that know only S1 use `messages`. The why: docs/decisions/0008-cooperation.md.
+       as a lease needs it. Robots that know only S1 use `messages`. Why so: docs/decisions/0008.
 
 A *post* is what one commit of a robot has to tell. It is written down in that very commit, under the robot's
 next number, and sent until it is acknowledged. A *letter* is what the manager has to tell a robot. It lies in
