@@ -57,6 +57,12 @@ def test_a_log_is_written_as_s1_prints_it() -> None:
     assert gzip.decompress(packed) == b'"http://a.jp/",90,4000,250,"HTTP/1.1 200 OK"\n'
 
 
+def test_the_blanks_that_s1_prints_after_dots_and_commas_may_be_there() -> None:
+    packed = gzip.compress(b'"http://a.jp/", 90, 4000, 250, "HTTP/1.1 200 OK"\n')
+    log = read_log(b"prs.waseda.ac.jp. 20000229\n" + packed)
+    assert (log.name, log.lines[0].elapsed_ms) == ("prs.waseda.ac.jp.20000229", 250)
+
+
 @given(LISTS)
 def test_a_list_comes_back_as_it_was_written(servers: ServerList) -> None:
     assert read_list(write_list(servers)) == servers

@@ -6,9 +6,10 @@ Never: takes half a message, guesses at a junk line, or lets a name leave its fo
        error that names the line.
 Paper: S1 5.1.2; the shape of dates from 5.1.6.
 
-Two places where S1's grammar leaves room. A response head has several lines and may have quotes in it, so a
+Three places where S1's grammar leaves room. A response head has several lines and may have quotes in it, so a
 server could write a log line of its own into it: we write heads on one line, with \\r, \\n, \\" and \\\\, and
-read those of others on as many lines as they like. Of several `#MaxTransfer=` the last one counts.
+read those of others on as many lines as they like. Of several `#MaxTransfer=` the last one counts. Where S1
+prints a blank after a dot or a comma, it may be there or not.
 """
 
 from __future__ import annotations
@@ -156,6 +157,7 @@ def read_log(message: bytes, most_bytes: int = MOST_BYTES) -> Log:
 
 def _file_name(name: str) -> Log:
     robot, _, stamp = name.rpartition(".")
+    stamp = stamp.removeprefix(" ")
     try:
         datetime.strptime(stamp if stamp.isascii() and stamp.isdigit() else "", _STAMPS[len(stamp)])
     except (KeyError, ValueError):
