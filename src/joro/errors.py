@@ -10,8 +10,10 @@ Whatever the *web* does is a value (`model.Outcome`), never an exception. What i
     ├── CollectionError         the directory is not a collection, or another process works in it
     ├── ArchiveError            a WARC or CDXJ file is not what it should be
     ├── BadMessage              what a robot or its manager sent is none of the messages M1 to M5
+    ├── ControlError            the control store of a manager is not there, or not ours to read
     ├── DiskFull                no room left; what was committed before is whole
     ├── PortInUse               an address we should serve on is taken
+    ├── ReleaseError            a release is not what it should be, or cannot run here
     └── TransferError           a partner of redistribution cannot be reached, refuses, or broke off
 """
 
@@ -59,12 +61,20 @@ class BadMessage(JoroError):
     """What a robot or its manager sent is none of the messages M1 to M5."""
 
 
+class ControlError(JoroError):
+    """The control store of a manager cannot be reached, or not be read."""
+
+
 class DiskFull(JoroError):
     """No room left on the disk; everything committed before is whole."""
 
 
 class PortInUse(JoroError):
     """An address we should serve on is taken."""
+
+
+class ReleaseError(JoroError):
+    """A release is not what it should be, or cannot run here; the one before goes on."""
 
 
 class TransferError(JoroError):
