@@ -8,11 +8,11 @@ from joro.testweb.log import DTYPE, ROW, AccessLog
 
 
 def row(start: float, host: int = 0, target: int = 0) -> tuple[float, ...]:
-    return (start, start + 0.5, host, 3, target, 20_000, 0x7F000001, 1, 200, 1, 1, 1, 5_555)
+    return (start, start + 0.5, host, 3, target, 20_000, 0x7F000001, 1, 200, 1, 1, 1, 5_555, 0x7F000001)
 
 
-def test_a_row_takes_56_bytes() -> None:
-    assert ROW.size == DTYPE.itemsize == 56
+def test_a_row_takes_60_bytes() -> None:
+    assert ROW.size == DTYPE.itemsize == 60
 
 
 def test_rows_come_back_in_the_order_of_their_start() -> None:

@@ -10,7 +10,7 @@ import click
 import uvloop
 
 from joro.config import render
-from joro.testweb.settings import ADDRESSING, PROFILES, SIZES, Settings
+from joro.testweb.settings import ADDRESSING, LOOPBACK, PROFILES, SIZES, Settings
 from joro.testweb.web import TestWeb, config
 
 
@@ -26,6 +26,12 @@ from joro.testweb.web import TestWeb, config
     default="one",
     show_default=True,
     help="All hosts on 127.0.0.1, or each on its own 127.x.y.z.",
+)
+@click.option(
+    "--network",
+    default=LOOPBACK,
+    show_default=True,
+    help="Where its addresses are: loopback, or in 10.0.0.0/8 on a network of our own.",
 )
 @click.option(
     "--profile",
@@ -66,6 +72,7 @@ def testweb(
     port: int,
     dns_port: int,
     addresses: str,
+    network: str,
     profile: str,
     sizes: str,
     roles: str,
@@ -91,6 +98,7 @@ def testweb(
         hosts=hosts,
         pages=max(pages, hosts),
         addresses=addresses,
+        network=network,
         profile=profile,
         sizes=sizes,
         roles=tuple(role.strip() for role in roles.split(",") if role.strip()),
@@ -116,13 +124,14 @@ async def _serve(web: TestWeb, settings: Path | None, ready_file: Path | None) -
 
 
 def _announce(web: TestWeb, settings: Path | None, ready_file: Path | None) -> None:
-    toml = render(config(web.port, web.dns_port))
+    toml = render(config(web.port, web.dns_port, web.settings))
     if settings is not None:
         settings.write_text(toml, encoding="utf-8")
     click.echo(f"test web: {len(web.plan.hosts)} hosts, {web.plan.pages} pages, seed {web.settings.seed}")
-    click.echo(f"serving:  127.0.0.1:{web.port}")
-    click.echo(f"names:    127.0.0.1:{web.dns_port}" if web.dns_port else "names:    none")
-    click.echo(f"oracle:   http://127.0.0.1:{web.port}/_oracle/summary")
+    address = web.settings.address()
+    click.echo(f"serving:  {address}:{web.port}")
+    click.echo(f"names:    {address}:{web.dns_port}" if web.dns_port else "names:    none")
+    click.echo(f"oracle:   http://{address}:{web.port}/_oracle/summary")
     click.echo(f"start at: {web.plan.seeds()[0]}")
     if settings is None:
         wanted = [line for line in toml.splitlines() if line and not line.startswith(("#", "["))]

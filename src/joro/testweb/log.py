@@ -1,7 +1,7 @@
 """Who asked for what, when, and who else was asking at that moment?
 
 In:    one call at the end of every request.
-Out:   the access log as columns (NumPy), 56 bytes a request, and as TSV.
+Out:   the access log as columns (NumPy), 60 bytes a request, and as TSV.
 Never: looks at the request twice: cheap enough to be always on.
 
 Time is real (seconds since 1970); virtual time is a linear function of it, see `virtual`.
@@ -16,10 +16,11 @@ from typing import Any, TextIO
 
 import numpy as np
 
-ROW = struct.Struct("<ddiiiQIIHHHHi")
+ROW = struct.Struct("<ddiiiQIIHHHHiI")
 
 #: One row of the log. `concurrent` and `sharing` count the requests in progress at its start on the host
-#: and on the address, itself included; `connections` those open to the host.
+#: and on the address, itself included; `connections` those open to the host. `client` asked, from
+#: `port`.
 DTYPE = np.dtype(
     [
         ("start", "<f8"),
@@ -35,6 +36,7 @@ DTYPE = np.dtype(
         ("sharing", "<u2"),
         ("connections", "<u2"),
         ("port", "<i4"),
+        ("client", "<u4"),
     ]
 )
 COLUMNS = DTYPE.names or ()

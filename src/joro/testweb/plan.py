@@ -195,11 +195,10 @@ def _landlord(rng: Random, earlier: list[Host]) -> Host | None:
 
 def _address(settings: Settings, number: int, landlord: Host | None) -> str:
     if settings.addresses == "one":
-        return "127.0.0.1"
+        return settings.address()
     if landlord is not None:
         return landlord.address
-    place = number + 256  # leaves 127.0.0.x to others on this machine
-    return f"127.{place >> 16 & 255}.{place >> 8 & 255}.{place & 255}"
+    return settings.address(number + 256)  # leaves 127.0.0.x to others on this machine
 
 
 def _paired(hosts: list[Host], settings: Settings) -> list[Host]:

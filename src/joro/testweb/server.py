@@ -1,8 +1,8 @@
 """How are requests read and answers sent?
 
-In:    connections from this machine.
+In:    connections from this machine, or on a network of ours.
 Out:   answers, in the order of the requests, and a line in the access log for each.
-Never: answers anyone beyond loopback; makes an answer itself (that is `site`'s).
+Never: answers anyone beyond loopback or that network; makes an answer itself (that is `site`'s).
 
 Trades some clarity for speed: the crawler under test must be the bottleneck, never this. Requests are cut
 by hand, an answer is one ready piece of bytes, and there is no coroutine on the way.
@@ -64,6 +64,7 @@ class Desk:
     timeline: Timeline
     latency_s: float = 0.0
     moody: frozenset[str] = frozenset()  # roles whose answers depend on more than the page
+    neighbours: str = "127."  # how addresses begin that are answered
     sharing: dict[str, int] = field(default_factory=dict)  # requests in progress by address
     connections: int = 0  # ever made
     open: set[Connection] = field(default_factory=set)
@@ -94,6 +95,7 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_address",
         "_buffer",
+        "_client",
         "_desk",
         "_number",
         "_paused",
@@ -117,9 +119,10 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
-        if peer is None or not peer[0].startswith("127."):
+        if peer is None or not peer[0].startswith(("127.", self._desk.neighbours)):
             self._transport.abort()
             return
+        self._client = address_number(peer[0])
         self._port = peer[1]
         self._address = transport.get_extra_info("sockname")[0]
         self._transport.set_write_buffer_limits(high=0)
@@ -306,6 +309,7 @@ class Connection(asyncio.Protocol):
             turn.sharing,
             turn.connections,
             self._port,
+            self._client,
         )
 
     def _oracle(self, target: bytes, name: bytes) -> None:

@@ -8,6 +8,7 @@ Never: holds anything that changes while the web runs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import IPv4Network
 from pathlib import Path
 
 from joro.errors import UsageError
@@ -20,6 +21,7 @@ DAY_S = 86_400.0
 ADDRESSING = ("one", "own")
 PROFILES = ("mixed", "bench")
 SIZES = ("power-law", "even")
+LOOPBACK = "127.0.0.0/8"
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class Settings:
     seed: int = 7
     hosts: int = 1_000
     pages: int = 20_000
-    addresses: str = "one"  # all hosts on 127.0.0.1, or each on its "own" 127.x.y.z
+    addresses: str = "one"  # all hosts on the network's first address, or each on its "own"
+    network: str = LOOPBACK  # 10.…: of a machine on a network of ours, see `scaling.network`
     profile: str = "mixed"  # "bench": only well-behaved hosts, 20 KB pages with exactly 30 links
     sizes: str = "power-law"  # pages of a host; "even": all have as many
     roles: tuple[str, ...] = ()  # only these roles (and normal); none = all of them
@@ -53,8 +56,17 @@ class Settings:
             self.dns_port >= 0 or self.addresses == "one", "own addresses without DNS", "drop one of the two"
         )
         _check(self.addresses in ADDRESSING, f"addresses = {self.addresses!r}", "give one or own")
+        _check(
+            self.network.startswith(("127.", "10.")), f"network = {self.network!r}", "give one in 10.0.0.0/8"
+        )
         _check(self.profile in PROFILES, f"profile = {self.profile!r}", "give mixed or bench")
         _check(self.sizes in SIZES, f"sizes = {self.sizes!r}", "give power-law or even")
+
+    def address(self, place: int = 1) -> str:
+        """The address at that place of the network."""
+        network = IPv4Network(self.network)
+        _check(place < network.num_addresses, f"network = {self.network!r}", "give a larger one")
+        return str(network[place])
 
 
 def _check(right: bool, what: str, remedy: str) -> None:

@@ -30,6 +30,7 @@ from joro.testweb.timeline import Timeline
 
 FLUSH_EVERY_S = 1.0
 BACKLOG = 4_096
+_USUAL = Settings()
 
 
 class TestWeb:
@@ -56,6 +57,7 @@ class TestWeb:
             timeline=self.timeline,
             latency_s=settings.latency_s,
             moody=moods.ROLES,
+            neighbours=settings.network.partition(".")[0] + ".",
         )
         self._server: asyncio.Server | None = None
         self._dns: asyncio.BaseTransport | None = None
@@ -81,8 +83,8 @@ class TestWeb:
         if self.settings.warm:
             self.warm()
         loop = asyncio.get_running_loop()
-        # Everything in 127/8 arrives only at a socket bound to all addresses; strangers are dropped at once.
-        address = "127.0.0.1" if self.settings.addresses == "one" else "0.0.0.0"
+        # A whole network arrives only at a socket bound to all addresses; strangers are dropped at once.
+        address = self.settings.address() if self.settings.addresses == "one" else "0.0.0.0"
         listener = bound(socket.SOCK_STREAM, address, self.settings.port)
         self.port = listener.getsockname()[1]
         self._server = await loop.create_server(
@@ -107,7 +109,7 @@ class TestWeb:
         self.log.close(self._names)
 
     async def _start_dns(self) -> None:
-        name_server = bound(socket.SOCK_DGRAM, "127.0.0.1", self.settings.dns_port)
+        name_server = bound(socket.SOCK_DGRAM, self.settings.address(), self.settings.dns_port)
         self.dns_port = name_server.getsockname()[1]
         loop = asyncio.get_running_loop()
         self._dns, _ = await loop.create_datagram_endpoint(lambda: Resolver(self.plan), sock=name_server)
@@ -128,13 +130,14 @@ class TestWeb:
         self._flusher = asyncio.get_running_loop().call_later(FLUSH_EVERY_S, self._flush)
 
 
-def config(port: int, dns_port: int) -> Config:
+def config(port: int, dns_port: int, settings: Settings = _USUAL) -> Config:
     """Settings with which a collection sees the web on that port, and nothing else."""
+    address = settings.address()
     fetch = Fetch(
-        nameservers=(f"127.0.0.1:{dns_port}",) if dns_port else (),
-        hosts={} if dns_port else {"*": "127.0.0.1"},
+        nameservers=(f"{address}:{dns_port}",) if dns_port else (),
+        hosts={} if dns_port else {"*": address},
         ports={"80": port},
-        allow_addresses=("127.0.0.0/8",),
+        allow_addresses=(settings.network,),
     )
     # A thousand hosts on one address would have to stand in line for it.
     return Config(fetch=fetch, politeness=Politeness(per_address=64, address_interval_s=0.0))

@@ -8,6 +8,7 @@ Never: asks the visitor.
 from __future__ import annotations
 
 from dataclasses import asdict
+from ipaddress import IPv4Address
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,8 @@ class Witness:
             "host": self._truth.plan.hosts[entry["host"]].name,
             "path": self._log.targets[target],
             "url": self._url(entry["host"], target),
-            "address": ".".join(map(str, entry["address"].to_bytes(4, "big"))),
+            "address": str(IPv4Address(entry["address"])),
+            "client": str(IPv4Address(entry["client"])),
         }
 
     def _url(self, host: int, target: int) -> str:
