@@ -81,6 +81,7 @@ class Beat(msgspec.Struct, array_like=True, frozen=True):
     visited: int = 0
     idle: bool = False  # nothing to do and nothing to tell, until a letter comes
     version: str = ""
+    more: bool = False  # further posts wait for the next beat
 
 
 class Links(msgspec.Struct, tag="links", array_like=True, frozen=True):
