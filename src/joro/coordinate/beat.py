@@ -82,6 +82,7 @@ class Beat(msgspec.Struct, array_like=True, frozen=True):
     idle: bool = False  # nothing to do and nothing to tell, until a letter comes
     version: str = ""
     more: bool = False  # further posts wait for the next beat
+    exchange: bool = False  # it can send links straight to robots: tell it whose servers are
 
 
 class Links(msgspec.Struct, tag="links", array_like=True, frozen=True):
@@ -139,6 +140,12 @@ class Answer(msgspec.Struct, array_like=True, frozen=True):
     beat_s: float  # come again after so long
     letters: list[Letter] = []
     more: bool = False  # further letters wait: come again at once
+    owners: dict[
+        str, str
+    ] = {}  # a hint, if `exchange`: robots that have the servers this beat's links lead to
+    silent: list[
+        str
+    ] = []  # likewise: robots that are down, or left; what was sent to them waits for somebody
 
 
 class JournalPage(msgspec.Struct, array_like=True, frozen=True):
