@@ -83,6 +83,7 @@ class Beat(msgspec.Struct, array_like=True, frozen=True):
     version: str = ""
     more: bool = False  # further posts wait for the next beat
     exchange: bool = False  # it can send links straight to robots: tell it whose servers are
+    leaves: bool = False  # it ends now and asks nobody any more: its lease is over with this beat
 
 
 class Links(msgspec.Struct, tag="links", array_like=True, frozen=True):
