@@ -1,13 +1,15 @@
 """How many pages a second can be decided about, and how much memory does deciding take?
 
-A decision: a page's date has come, its entry is read from the calendar, and what is known of its changes
-gives the interval it wishes at the present price. Either it is not due yet, and its entry moves to the next
-look; or it is, its record is read and, as if it had been visited and found changed or not, its history, its
-interval, its next date and its record are made anew. All of that is committed as the robot does it, with the
-records of the servers. No request is made, and no page waits in a queue. A planning round comes first.
+A decision is a whole round of one page: its date comes, its entry is read from the calendar, what is known of
+its changes gives the interval it wishes at the present price, and it waits in its server's queue; its visit
+comes home, its history, its interval, its next date and its record are made anew, and what its server's pages
+wish together. Looks at entries that are not due yet count as cost, not as decisions. All is committed as the
+robot does it, 500 visits at a time.
 
-It is the robot's own code on a frontier as a crawl leaves it. Each size runs in a process of its own, which
-reports CPU time (that of RocksDB's own threads included) and the most memory it had while it decided.
+It is the robot's own code (`Keeper`, `Frontier`) on a frontier as a crawl leaves it. Left out is what any
+visit takes, whether it is planned or not: taking the page from its queue, reading its record for the request,
+and closing the visit. What RocksDB's own threads do counts whole. Each size runs in a process of its own,
+which also reports the most memory it had while it decided. Planning rounds are counted apart.
 """
 
 from __future__ import annotations
@@ -22,27 +24,26 @@ import time
 from pathlib import Path
 
 import numpy as np
-from msgspec import structs
 
 from joro.clock import FakeClock
 from joro.config import Refresh
-from joro.model import Page
+from joro.model import Outcome, Response, Visit
 from joro.robot.keeper import Keeper
-from joro.robot.lessons import Lesson, Lessons, dated
+from joro.robot.lessons import dated
 from joro.robot.planner import Planner
 from joro.robot.policy import Policy
 from joro.schedule import change
 from joro.schedule.plan import wish
 from joro.store.frontier import Frontier
 from joro.store.records import PageRecord, Upkeep
-from joro.store.upkeep import counting
 from joro.url import fingerprint
 
 #: The curve; `JORO_SCHEDULE_PAGES=100000000` runs the size issue 4 speaks of (an hour, 40 GB of disk).
 SIZES = (1_000_000, int(os.environ.get("JORO_SCHEDULE_PAGES", "10000000")))
 PAGES_PER_SERVER = 100
-DECISIONS = 200_000
-BATCH = 2_000
+DECISIONS = 100_000
+#: Visits to a commit, as the robot has it.
+COMMIT = 500
 START, DAY_S = 1.7e9, 86_400.0
 #: The budget is a visit to every page in so many days.
 USUAL_DAYS = 12
@@ -54,8 +55,10 @@ def figures() -> dict[str, tuple[float, str]]:
     for point in curve:
         print(
             f"  {point['pages']:>12,.0f} pages: {point['decisions']:,.0f} decisions per CPU-s,"
-            f" {100 * point['due']:.0f} % of them visits; {point['learned']:,.0f} learned per CPU-s;"
-            f" a round {point['round_s']:.2f} CPU-s; {point['peak_mb']:,.0f} MB"
+            f" {point['looks']:.2f} looks to each; µs: bring {point['bring_us']:.1f}, learn"
+            f" {point['learn_us']:.1f}, commit {point['commit_us']:.1f}, RocksDB's threads"
+            f" {point['threads_us']:.1f}; left out {point['visit_us']:.1f};"
+            f" a round {point['round_us']:.1f} µs a server; {point['peak_mb']:,.0f} MB"
         )
     first, last = curve[0], curve[-1]
     slope = (last["peak_mb"] - first["peak_mb"]) / np.log10(last["pages"] / first["pages"])
@@ -63,9 +66,8 @@ def figures() -> dict[str, tuple[float, str]]:
         "schedule.pages": (last["pages"], "pages"),
         "schedule.decisions_per_cpu_s": (last["decisions"], "pages/CPU-s"),
         "schedule.decisions_per_cpu_s_1m": (first["decisions"], "pages/CPU-s"),
-        "schedule.share_visited": (last["due"], ""),
-        "schedule.learned_per_cpu_s": (last["learned"], "visits/CPU-s"),
-        "schedule.round_cpu_s": (last["round_s"], "CPU-s"),
+        "schedule.looks_per_cpu_s": (last["decisions"] * last["looks"], "pages/CPU-s"),
+        "schedule.round_us_per_server": (last["round_us"], "µs"),
         "schedule.memory_mb": (last["peak_mb"], "MB"),
         "schedule.memory_mb_per_tenfold": (slope, "MB"),
     }
@@ -85,17 +87,17 @@ class Stand:
         self.frontier = Frontier(directory)
         self._chance = np.random.default_rng(1)
         self._pages = pages
-        self._clock = FakeClock(START)
+        self.clock = FakeClock(START)
         settings = Refresh(enabled=True, visits_per_day=pages // USUAL_DAYS)
-        self.planner = Planner(self.frontier, settings, self._clock, sockets=100, minimum_s=lambda *_: 20.0)
-        self._keeper = Keeper(self.frontier, settings, self.planner, self._clock)
-        self._lessons = Lessons(self.frontier, settings, self.planner)
+        self.planner = Planner(self.frontier, settings, self.clock, sockets=100, minimum_s=lambda *_: 20.0)
+        self._keeper = Keeper(self.frontier, settings, self.planner, self.clock)
         self._histories = self._drawn_histories()
-        self.learning_s = 0.0
-        self.visits = 0
+        self.cpu_s = dict.fromkeys(("bring", "visit", "learn", "commit"), 0.0)
+        self.visits = self.looks = 0
 
     def fill(self) -> None:
         """Pages visited some time ago, with dates."""
+        self.frontier.calendar.pop(START, 0)
         for first in range(0, self._pages, 5_000):
             numbers = range(first, min(first + 5_000, self._pages))
             self._add([self._record(number) for number in numbers])
@@ -108,13 +110,13 @@ class Stand:
             server = self.frontier.server(record.url.rpartition("/")[0])
             wish(server.wishes, care.interval_s, care.weight)
             server.download_s = server.longest_download_s = 1.0
+            server.found += 1
+            server.visited += 1
+            server.collected += 1
         marks = [fingerprint(record.url) for record in records]
         names = [fingerprint(record.url.rpartition("/")[0]) for record in records]
         seen_at = np.array([care.seen_at for care in cares])
-        dates = dated(marks, np.array(names, np.uint64), cares, seen_at)
-        # Most have been looked at before: their next look is ahead.
-        dates["due"] = START + (dates["due"] - seen_at) * self._chance.random(len(dates))
-        self.frontier.calendar.push(dates)
+        self.frontier.calendar.push(dated(marks, np.array(names, np.uint64), cares, seen_at, (0.0, np.inf)))
 
     def _record(self, number: int) -> PageRecord:
         """One of a server's pages; pages of a server are as far apart as a crawl would have found them."""
@@ -139,37 +141,69 @@ class Stand:
             found += change.pack(histories)
         return found
 
-    def decide(self, decisions: int) -> float:
-        """Decide so often; CPU-seconds."""
+    def plan(self, rounds: int = 3) -> float:
+        """Plan as a robot does that has worked for two days; CPU-seconds of a round."""
         start = time.process_time()
-        for _ in range(decisions // BATCH):
-            popped = self.frontier.calendar.pop(np.inf, BATCH)
-            self._clock._now = float(popped["due"][-1])
-            due = self._keeper.sift(popped)
-            records = self.frontier.records(due["mark"])
-            assert counting(due, records).all()
-            begun = time.process_time()
-            closed = list[PageRecord]()
-            changed = (self._chance.random(len(records)) < 0.3).tolist()
-            for each, was in zip(records, changed, strict=True):
-                assert each is not None
-                closed.append(self._visited(each, was))
-            self._lessons.learn()
-            for record in closed:
-                self.frontier.keep_page(record)
-            self.learning_s += time.process_time() - begun
-            self.visits += len(records)
-            self.frontier.calendar.drop(due)
-            self.frontier.commit(None)
-        return time.process_time() - start
+        for _ in range(rounds):
+            self.clock._now += DAY_S
+            self.planner.round()
+        return (time.process_time() - start) / rounds
 
-    def _visited(self, record: PageRecord, changed: bool) -> PageRecord:
-        care, now = record.upkeep, self._clock.now()
-        assert care is not None
-        after = structs.replace(care, seen_at=now)
-        page = Page(record.url, record.hops, record.url.rpartition("/")[0])
-        self._lessons.add(Lesson(page, now, care, after, True, now - care.seen_at, changed))
-        return structs.replace(record, time=now, upkeep=after)
+    def decide(self, decisions: int) -> float:
+        """Let so many pages be due, be visited and be dated again; CPU-seconds of all that counts."""
+        self.visits = self.looks = 0
+        self.cpu_s = dict.fromkeys(self.cpu_s, 0.0)
+        step_s = COMMIT / (self._pages / USUAL_DAYS) * DAY_S
+        started, mine = time.process_time(), time.thread_time()
+        while self.visits < decisions:
+            self.clock._now += step_s
+            self._round()
+        threads_s = time.process_time() - started - (time.thread_time() - mine)
+        self.cpu_s["threads"] = max(threads_s, 0.0)
+        return sum(self.cpu_s.values()) - self.cpu_s["visit"]
+
+    def _round(self) -> None:
+        """What is due waits, is visited, and its visits come home."""
+        meter = _Meter(self.cpu_s)
+        servers = self._keeper.bring_due()
+        meter.stop("bring")
+        self.frontier.commit(None)
+        meter.stop("commit")
+        visits = [self._visited(server) for server in servers]
+        meter.stop("visit")
+        cares = [self._keeper.learn(*each) for each in visits]
+        self._keeper.settle()
+        meter.stop("learn")
+        for (visit, before, _, _), care in zip(visits, cares, strict=True):
+            self.frontier.done(visit, before.hops, care)
+        meter.stop("visit")
+        self.visits += len(visits)
+
+    def _visited(self, server: str) -> tuple[Visit, PageRecord, str, int]:
+        page = self.frontier.take(server)
+        assert page is not None
+        before = self._keeper.before(page)
+        assert before is not None
+        assert before.upkeep is not None
+        care, now = before.upkeep, self.clock.now()
+        changed = float(self._chance.random()) < 0.3
+        digest, main = ("sha1:" + "0" * 32, int(now)) if changed else (care.body, care.text)
+        fields = {"etag": care.etag + "x" * changed, "last-modified": "", "content-type": "text/html"}
+        visit = Visit(page, now, Outcome.OK, response=Response(200, b"", b"", fields), elapsed_s=0.5)
+        return visit, before, digest, main
+
+
+class _Meter:
+    """CPU time of this thread since the last stop."""
+
+    def __init__(self, accounts: dict[str, float]) -> None:
+        self._accounts = accounts
+        self._last = time.thread_time()
+
+    def stop(self, name: str) -> None:
+        now = time.thread_time()
+        self._accounts[name] += now - self._last
+        self._last = now
 
 
 def _run(pages: int, directory: Path) -> dict[str, float]:
@@ -181,16 +215,15 @@ def _run(pages: int, directory: Path) -> dict[str, float]:
         os._exit(0)
     os.waitpid(filling, 0)  # its memory does not count: a crawl fills a frontier over months
     stand = Stand(directory, pages)
-    start = time.process_time()
-    stand.planner.round()
-    round_s = time.process_time() - start
+    round_s = stand.plan()
+    stand.decide(DECISIONS // 5)  # dates that were due while the robot planned are behind us
     cpu_s = stand.decide(DECISIONS)
-    return {
+    parts = {f"{name}_us": 1e6 * spent / stand.visits for name, spent in stand.cpu_s.items()}
+    return parts | {
         "pages": pages,
-        "decisions": DECISIONS / cpu_s,
-        "due": stand.visits / DECISIONS,
-        "learned": stand.visits / stand.learning_s,
-        "round_s": round_s,
+        "decisions": stand.visits / cpu_s,
+        "looks": stand.looks / stand.visits,
+        "round_us": 1e6 * round_s / (pages / PAGES_PER_SERVER),
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 

@@ -142,7 +142,7 @@ def test_a_page_kept_fresh_tells_how_often_it_changes_and_when_it_is_due(tmp_pat
     (record,) = [each for each in frontier.all_visited() if each.url == SEED]
     history = change.blank()
     for changed in (True, False, True, False):
-        prior = np.zeros((1, change.BINS), np.float32)
+        prior = np.ones((1, change.BINS), np.float32)
         likelihood = change.seen([DAY_S], [changed])
         history = change.observe(history, likelihood, prior, [DAY_S], [changed])
     care = Upkeep(due=NOW + DAY_S, interval_s=2 * DAY_S, history=change.pack(history)[0])

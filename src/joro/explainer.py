@@ -164,7 +164,7 @@ class _Inquiry:
         history = change.unpack([care.history])
         others = np.maximum(np.array([self._record.said]) - prior.said(history), [0.0, -np.inf])
         expected = self._prior().expected(others)
-        chances = change.posterior(history, np.log(expected + np.float32(1e-12)))
+        chances = change.posterior(history, expected)
         return 1.0 / float(change.rate_per_s(chances)[0])
 
     def _prior(self) -> prior.Prior:

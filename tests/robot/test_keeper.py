@@ -347,7 +347,7 @@ def dated_visits(path: Path, age_h: float, *, true: bool) -> Stage:
 def estimate_h(stage: Stage) -> float:
     assert stage.record.upkeep is not None
     history = change.unpack([stage.record.upkeep.history])
-    even = np.full((1, change.BINS), -np.log(change.BINS), np.float32)
+    even = np.full((1, change.BINS), 1 / change.BINS, np.float32)
     return float(1 / change.rate_per_s(change.posterior(history, even))[0] / HOUR)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from joro.schedule import change
 from joro.schedule.change import BINS, DAY_S, HISTORY, RATES_PER_S, STEP, Grid, Histories
 
-EVEN = np.full((1, BINS), -np.log(BINS), np.float32)
+EVEN = np.full((1, BINS), 1 / BINS, np.float32)
 
 
 def watched(days: list[float], changed: list[bool], drift_per_s: float = 0.0) -> Histories:

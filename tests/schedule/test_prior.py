@@ -14,7 +14,7 @@ NOBODY = np.zeros((1, 2))
 def watched(change_per_day: Array, visits: int, days: float, seed: int = 1) -> Histories:
     """Histories of pages visited every `days`."""
     chance, histories = np.random.default_rng(seed), change.blank(len(change_per_day))
-    expected = np.log(BROAD.expected(NOBODY))
+    expected = BROAD.expected(NOBODY)
     elapsed = np.full(len(change_per_day), days * DAY_S)
     for _ in range(visits):
         changed = chance.random(len(histories)) < -np.expm1(-change_per_day * days)
@@ -112,11 +112,11 @@ def estimates(change_per_day: Array, later: Array, visits: tuple[int, int], drif
         days = np.clip(1.6 / estimate * np.exp(chance.uniform(-0.3, 0.3, pages)), 1 / 24, 400)
         true = change_per_day if number < visits[0] else later
         changed = chance.random(pages) < -np.expm1(-true * days)
-        expected, elapsed = np.log(found.expected(NOBODY)), days * DAY_S
+        expected, elapsed = found.expected(NOBODY), days * DAY_S
         seen = change.seen(elapsed, changed)
         histories = change.observe(histories, seen, expected, elapsed, changed, drift_per_s)
         found = found.learned(histories, nobody(histories))
-        chances = change.posterior(histories, np.log(found.expected(NOBODY)))
+        chances = change.posterior(histories, found.expected(NOBODY))
         estimate = change.rate_per_s(chances) * DAY_S
     return np.asarray(estimate)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from joro.model import Outcome, Visit
-from joro.store.calendar import entries
+from joro.store.calendar import entries, entries_in
 from joro.store.frontier import Frontier
 from joro.store.layout import reshare, set_share_count, shares
 from joro.store.records import Upkeep
@@ -35,12 +35,13 @@ def collected(directory: Path) -> Path:
     return directory
 
 
-def dates(directory: Path, count: int) -> list[set[tuple[bytes, bytes]]]:
+def dates(directory: Path, count: int) -> list[set[bytes]]:
     """The entries of each share, as they lie on disk."""
     found = []
     for folder in shares(directory, count):
         frontier = Frontier(folder, read_only=True)
-        found.append(set(frontier.scan(b"c")))
+        blocks = [entries_in(block) for _, block in frontier.scan(b"c")]
+        found.append({entry.tobytes() for block in blocks for entry in block})
         frontier.abandon()
     return found
 

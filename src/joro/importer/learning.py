@@ -50,7 +50,7 @@ class Lore:
 def histories_of(visits: list[list[tuple[float, str]]]) -> change.Histories:
     """The history of each page, from the times and digests of its visits, oldest first."""
     histories = change.blank(len(visits))
-    expected = np.log(prior.BROAD.expected(np.zeros((1, 2))) + 1e-12).astype(np.float32)
+    expected = prior.BROAD.expected(np.zeros((1, 2)))
     for number in range(1, max(map(len, visits), default=0)):
         here = [place for place, each in enumerate(visits) if len(each) > number]
         elapsed = np.array([max(visits[p][number][0] - visits[p][number - 1][0], 1.0) for p in here])

@@ -116,7 +116,6 @@ class Keeper:
         popped = self._frontier.calendar.pop(until, room) if room else _NO_ENTRIES
         due = self.sift(popped) if len(popped) else popped
         records = self._frontier.records(due["mark"])
-        self._frontier.calendar.drop(due)
         waiting = [
             server_of(record.url)
             for record, counts, date in zip(

@@ -89,8 +89,8 @@ class Policy:
         return change.posterior(histories, self._expected(others))
 
     def _expected(self, others: Said) -> Grid:
-        """Logarithms of the chances of a page that says nothing itself."""
-        return np.asarray(np.log(self._prior.expected(others) + 1e-12), np.float32)
+        """The chances of a page that says nothing itself."""
+        return self._prior.expected(others)
 
     def study(self, histories: Histories, weights: ArrayLike, others: Said, budget_per_s: float) -> None:
         """Learn from a sample what to expect of any page, and the price at which these keep the budget."""

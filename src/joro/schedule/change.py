@@ -72,14 +72,15 @@ def seen(elapsed_s: ArrayLike, changed: ArrayLike, trust: ArrayLike = 1.0) -> Gr
     `trust` below 1 is for an "unchanged" that is the server's word alone (304): changed pages, too, hear it
     from a server whose validators lie.
     """
-    exponent = _exponents(elapsed_s)
-    missed = (1 - np.asarray(trust, dtype=np.float32)).reshape(-1, 1)
-    differs = -np.expm1(-exponent)
-    unchanged = -exponent
-    if missed.any():
+    found = -_exponents(elapsed_s)
+    was_changed = np.broadcast_to(np.asarray(changed, dtype=bool), len(found))
+    missed = np.broadcast_to(1 - np.asarray(trust, dtype=np.float32), len(found))
+    doubted = ~was_changed & (missed > 0)
+    if doubted.any():
         with np.errstate(divide="ignore"):
-            unchanged = np.where(missed > 0, np.log1p((missed - 1) * differs), unchanged)
-    return np.where(_column(changed), np.log(np.maximum(differs, 1e-30)), unchanged)
+            found[doubted] = np.log1p((1 - missed[doubted].reshape(-1, 1)) * np.expm1(found[doubted]))
+    found[was_changed] = np.log(np.maximum(-np.expm1(found[was_changed]), np.float32(1e-30)))
+    return found
 
 
 def dated(elapsed_s: ArrayLike, changed: ArrayLike, age_s: ArrayLike, trust: ArrayLike) -> Grid:
@@ -104,12 +105,12 @@ def first_dated(age_s: ArrayLike, trust: ArrayLike) -> Grid:
 def observe(
     histories: Histories,
     log_likelihood: Grid,
-    log_prior: Grid,
+    expected: Grid,
     elapsed_s: ArrayLike,
     changed: ArrayLike,
     drift_per_s: float = DRIFT_PER_S,
 ) -> Histories:
-    """The histories after one visit to each page."""
+    """The histories after one visit to each page; `expected` are the chances of a page nobody has watched."""
     elapsed = np.asarray(elapsed_s, dtype=np.float32)
     was_changed = np.asarray(changed, dtype=bool)
     after = histories.copy()
@@ -117,7 +118,7 @@ def observe(
     after["changes"] += was_changed & (after["changes"] < 65535)
     after["changed_s"] += np.where(was_changed, elapsed, 0)
     after["unchanged_s"] += np.where(was_changed, 0, elapsed)
-    known = _forgotten(likelihood(histories), log_prior, elapsed, drift_per_s)
+    known = _forgotten(likelihood(histories), expected, elapsed, drift_per_s)
     after["unlikely"] = _steps(np.log(known) + log_likelihood, after["visits"])
     return after
 
@@ -134,10 +135,11 @@ def likelihood(histories: Histories) -> Grid:
     return np.asarray(_LIKELIHOOD[histories["unlikely"]])
 
 
-def posterior(histories: Histories, log_prior: Grid) -> Grid:
-    """The probability of every rate; rows add up to 1."""
-    chance = likelihood(histories) * np.exp(log_prior - log_prior.max(axis=-1, keepdims=True))
-    return np.asarray(chance / chance.sum(axis=1, keepdims=True), dtype=np.float32)
+def posterior(histories: Histories, expected: Grid) -> Grid:
+    """The probability of every rate, given what was expected of the page; rows add up to 1."""
+    chance = likelihood(histories) * np.asarray(expected, np.float32)
+    chance /= chance.sum(axis=1, keepdims=True)
+    return chance
 
 
 def rate_per_s(chances: Grid) -> NDArray[np.float64]:
@@ -150,6 +152,7 @@ def rate_per_s(chances: Grid) -> NDArray[np.float64]:
 
 #: Likelihood by stored step.
 _LIKELIHOOD = np.exp(-np.arange(256) * STEP).astype(np.float32)
+_TURNS = (np.arange(BINS) * 0.7548776662 % 1.0).astype(np.float32)
 #: The range of log rates: a date that says nothing is as likely anywhere in it.
 _NATS = float(LOG_RATES[-1] - LOG_RATES[0])
 
@@ -162,13 +165,16 @@ def _column(flags: ArrayLike) -> NDArray[np.bool_]:
     return np.asarray(flags, dtype=bool).reshape(-1, 1)
 
 
-def _forgotten(known: Grid, log_prior: Grid, elapsed_s: NDArray[np.float32], drift_per_s: float) -> Grid:
+def _forgotten(known: Grid, expected: Grid, elapsed_s: NDArray[np.float32], drift_per_s: float) -> Grid:
     """Likelihoods after a while in which the page may have become another one, as the prior has it."""
-    weights = np.exp(log_prior - log_prior.max(axis=-1, keepdims=True))
-    weights = weights / weights.sum(axis=-1, keepdims=True)
-    kept = np.exp(-drift_per_s * elapsed_s).reshape(-1, 1)
-    scaled = known / (known * weights).sum(axis=1, keepdims=True)
-    return np.asarray(kept * scaled + (1 - kept), dtype=np.float32)
+    if drift_per_s == 0.0:
+        return known
+    weights = np.broadcast_to(np.asarray(expected, np.float32), known.shape)
+    usual = np.einsum("ij,ij->i", known, weights) / weights.sum(axis=1)
+    kept = np.exp(np.float32(-drift_per_s) * elapsed_s)
+    known *= (kept / usual).reshape(-1, 1)
+    known += (1 - kept).reshape(-1, 1)
+    return known
 
 
 def _steps(log_likelihood: Grid, visits: NDArray[np.uint16]) -> NDArray[np.uint8]:
@@ -177,7 +183,9 @@ def _steps(log_likelihood: Grid, visits: NDArray[np.uint16]) -> NDArray[np.uint8
     Rounded to the nearest, a visit that says little would say nothing, however often it was repeated: of a
     page visited every day we would never learn that it changes once a year.
     """
-    best = log_likelihood.max(axis=1, keepdims=True)
-    turn = (visits.reshape(-1, 1) * 0.6180339887 + np.arange(BINS) * 0.7548776662) % 1.0
-    steps: NDArray[np.uint8] = np.minimum((best - log_likelihood) / STEP + turn, 255).astype(np.uint8)
-    return steps
+    steps = log_likelihood.max(axis=1, keepdims=True) - log_likelihood
+    steps *= np.float32(1 / STEP)
+    turn = (visits * 0.6180339887 % 1.0).astype(np.float32).reshape(-1, 1) + _TURNS
+    steps += turn - (turn >= 1)
+    stored: NDArray[np.uint8] = np.minimum(steps, np.float32(255)).astype(np.uint8)
+    return stored

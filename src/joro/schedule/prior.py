@@ -51,15 +51,19 @@ _BROAD_VARIANCE = float(_BROAD @ PLACES**2) - _BROAD_PLACE**2
 _BROAD_WITHIN = 0.6 * _BROAD_VARIANCE
 
 
+#: What the sums of a page's chances, places and squares of places are made of.
+_MOMENTS = (_BROAD.reshape(-1, 1) * np.stack([PLACES**0, PLACES, PLACES**2], axis=1)).astype(np.float32)
+_PLACES32 = PLACES.astype(np.float32)
+
+
 def said(histories: Histories) -> Said:
     """What each page says about the usual change rate of its server: (weight, weight × log rate).
 
     A page counts by how sure it is, and no page for more than one.
     """
-    chances = likelihood(histories) * _BROAD
-    chances /= chances.sum(axis=1, keepdims=True)
-    place = chances @ PLACES
-    variance = np.maximum(chances @ PLACES**2 - place**2, 0.02)
+    total, place, square = (likelihood(histories) @ _MOMENTS).astype(np.float64).T
+    place /= total
+    variance = np.maximum(square / total - place**2, 0.02)
     sure = np.maximum(1 / variance - 1 / _BROAD_VARIANCE, 1e-6)
     own = np.clip((place / variance - _BROAD_PLACE / _BROAD_VARIANCE) / sure, PLACES[0] - 3, PLACES[-1] + 3)
     weight = np.where(histories["unlikely"].any(axis=1), 1 / (USUAL_WITHIN + 1 / sure), 0.0)
@@ -89,9 +93,14 @@ class Prior:
     def expected(self, others: Said) -> Grid:
         """The chance of each rate, for pages whose servers' other pages have said this; never none at all."""
         usual, doubt = self._usual(others)
-        unknown = np.maximum(STRANGER, doubt / self.between).reshape(-1, 1)
-        near = _bell(usual.reshape(-1, 1), (self.within + doubt).reshape(-1, 1))
-        return ((1 - unknown) * near + unknown * self.weights).astype(np.float32)
+        near = _PLACES32 - usual.astype(np.float32).reshape(-1, 1)
+        near *= near
+        near *= (-0.5 / (self.within + doubt)).astype(np.float32).reshape(-1, 1)
+        np.exp(near, out=near)
+        unknown = np.maximum(STRANGER, doubt / self.between).astype(np.float32)
+        near *= ((1 - unknown) / near.sum(axis=1)).reshape(-1, 1)
+        near += unknown.reshape(-1, 1) * self.weights.astype(np.float32)
+        return near
 
     def learned(self, histories: Histories, others: Said, rounds: int = 3) -> Prior:
         """The prior after a look at a sample of pages, each with what the other pages of its server say."""

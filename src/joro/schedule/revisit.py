@@ -68,7 +68,9 @@ def intervals_s(
     `signals`): who is told of changes can wait longer.
     """
     weight = np.broadcast_to(np.asarray(importance, dtype=np.float64), (len(chances),))
-    if rule.policy == "optimal":
+    if rule.policy == "optimal" and expected is None and quality is None:
+        wait = _sought(_worths(rule.theta, NONE), chances, rule.knob, weight)
+    elif rule.policy == "optimal":
         wait = _crossing(_log_worth(rule, chances, expected, quality), _log_goal(rule, weight))
     elif rule.policy == "interval":
         wait = rule.knob / rate_per_s(chances)
@@ -172,6 +174,24 @@ def _crossing(log_worth: Grid, log_goal: Array) -> Array:
     share = np.clip((log_goal.ravel() - below) / np.maximum(above - below, 1e-9), 0, 1)
     wait = np.exp(_LOG_WAITS[inside - 1] + share * (_LOG_WAITS[1] - _LOG_WAITS[0]))
     return np.where(right == len(WAITS_S), np.inf, wait)
+
+
+def _sought(worths: Grid, chances: Grid, price: float, weight: Array) -> Array:
+    """The same as `_crossing`, but what a visit brings is worked out for 7 waits instead of 96."""
+    by_wait = np.ascontiguousarray(worths.T)
+    with np.errstate(divide="ignore"):
+        goal = np.asarray(price / weight)
+    left, right = np.zeros(len(chances), np.intp), np.full(len(chances), len(WAITS_S), np.intp)
+    while (left < right).any():
+        middle = np.minimum((left + right) // 2, len(WAITS_S) - 1)
+        is_less = (np.einsum("ij,ij->i", by_wait[middle], chances) < goal) & (left < right)
+        left, right = np.where(is_less, middle + 1, left), np.where(is_less, right, middle)
+    inside = np.clip(left, 1, len(WAITS_S) - 1)
+    below = np.log(np.maximum(np.einsum("ij,ij->i", by_wait[inside - 1], chances), 1e-30))
+    above = np.log(np.maximum(np.einsum("ij,ij->i", by_wait[inside], chances), 1e-30))
+    share = np.clip((np.log(goal) - below) / np.maximum(above - below, 1e-9), 0, 1)
+    wait = np.exp(_LOG_WAITS[inside - 1] + share * (_LOG_WAITS[1] - _LOG_WAITS[0]))
+    return np.where(left == len(WAITS_S), np.inf, wait)
 
 
 def _often(chances: Grid, interval_s: Array, quality: NDArray[np.integer] | None) -> Array:

@@ -144,6 +144,12 @@ class Turns:
         if ready_at is not None:
             self._push(server, ready_at)
 
+    def leave(self, server: str) -> None:
+        """A server that is not being visited waits no longer."""
+        assert server not in self._busy, f"{server} is being visited"
+        self._ready_at.pop(server, None)
+        self._pool.pop(server, None)
+
     def next_ready_at(self) -> float:
         """When the next server gets its turn; infinity when none waits, but for a socket of its pool."""
         for pool in self._open():

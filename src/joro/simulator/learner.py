@@ -60,17 +60,16 @@ class Learner:
     def visited(self, pages: Indices, elapsed_s: Array, changed: Flags, signals: Array) -> Array:
         server, before = self._server[pages], self.histories[pages]
         expected = self._expected(pages)
-        log_expected = np.log(expected)
         self._speaks[server[signals > 0]] = True
         if self._speaks[server].any():
-            self._judge(server, before, log_expected, elapsed_s, changed, signals)
+            self._judge(server, before, expected, elapsed_s, changed, signals)
         likelihood = self._likelihood(server, elapsed_s, changed, signals)
-        after = change.observe(before, likelihood, log_expected, elapsed_s, changed, self.rule.drift_per_s)
+        after = change.observe(before, likelihood, expected, elapsed_s, changed, self.rule.drift_per_s)
         self.histories[pages] = after
         spoken = prior.said(after)
         np.add.at(self.said, server, spoken - self._own[pages])
         self._own[pages] = spoken
-        return self._wished_s(pages, change.posterior(after, log_expected), expected)
+        return self._wished_s(pages, change.posterior(after, expected), expected)
 
     def signalled(self, pages: Indices) -> Array:
         quality = self.quality[self._server[pages]]
@@ -105,7 +104,7 @@ class Learner:
     def _believed(self, pages: Indices) -> tuple[change.Grid, change.Grid]:
         """The same, and what would be believed without the pages' own histories."""
         expected = self._expected(pages)
-        return change.posterior(self.histories[pages], np.log(expected)), expected
+        return change.posterior(self.histories[pages], expected), expected
 
     def _expected(self, pages: Indices) -> change.Grid:
         return self.prior.expected(self._others(pages))

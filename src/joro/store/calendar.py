@@ -1,49 +1,64 @@
 """Which known pages are due for another visit?
 
 In:    entries: when a page is due, its fingerprint and its server's, and what a schedule needs to price it.
-Out:   those due by a moment, earliest first, in columns; nothing is read that is not due.
-Never: holds pages in memory that are not due; loses an entry in a crash; knows why a page is due.
+Out:   those due by a moment, earliest first, in columns; nothing is read that is not due soon.
+Never: holds pages in memory, the next few thousand excepted; loses an entry in a crash; knows why it is due.
 
-One key for each entry in the frontier's own RocksDB, which keeps them in order of time:
+Entries lie in the frontier's own RocksDB, many to a key, unpacked by NumPy as they are:
 
-    c DUE MARK VERSION → fingerprint of the server, state
+    c LEVEL START STAMP → entries that are due in a stretch of time, as long as the level says, from START on
+    c 0 STAMP           → the desk: the earliest ones
 
-Entries pushed and entries done with gather in memory, and `write_into` puts them into the very batch that
-writes the page records: a visit and the next date of its page are there together or not at all. An entry
-taken by `pop` stays on disk until it is dropped: after a crash it is due again.
+The further away a date, the longer the stretch it is kept in. When the time of a long one comes near, its
+entries go to shorter ones, a good deal of them at a time, and when the time of a short one has come, to the
+desk. An entry moves three or four times in its life, each time with thousands of others: a key for each took
+ten times as long (docs/decisions/0005-refresh.md, bench/calendar.py).
+
+What is popped leaves with the next commit, in the very batch that lets its page wait or names another date:
+both happen or neither. Moves between stretches, which nobody sees, are batches of their own.
 
 A page may have two entries, when a signal moved it forward: its record names the version that counts, and
 whoever pops the other drops it (`store.upkeep`). So nobody has to search for the old entry. Its date is known
 to itself alone, because prices change and `put_off` moves an entry without touching the page's record.
-
-Append-only files for hours, days and months (Tamura and Kitsuregawa 2010) were sketched: up to three times
-the moves per CPU-second and a quarter of the bytes, for a second way of surviving crashes; a move is 1 % of
-what a visit costs as it is. Figures: docs/decisions/0005-refresh.md, bench/calendar.py.
 """
 
 from __future__ import annotations
 
 import math
+import secrets
 import struct
-from typing import Any
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rocksdict import Rdict, ReadOptions, WriteBatch
 
+from joro.store.rocks import translated
+
 #: What a schedule keeps with an entry, so that pricing it again takes no look at the page's record.
 STATE_BYTES = 48
-_STATE = f"V{STATE_BYTES}"
 
-ENTRY = np.dtype([("due", "f8"), ("mark", "u8"), ("version", "u4"), ("server", "u8"), ("state", _STATE)])
-#: Big-endian, the bytes of positive floats sort as the numbers do.
-_STORED = np.dtype(
-    [("due", ">f8"), ("mark", ">u8"), ("version", ">u4"), ("server", ">u8"), ("state", _STATE)]
+ENTRY = np.dtype(
+    [("due", "<f8"), ("mark", "<u8"), ("version", "<u4"), ("server", "<u8"), ("state", f"V{STATE_BYTES}")]
 )
-_SIZE = _STORED.itemsize
-_KEY = 20  # bytes of due, mark and version
 
 Entries = np.ndarray[Any, np.dtype[np.void]]
+
+#: How long stretches are, by level: the last one has all that is further away than anybody thinks.
+_LEAST, _USUAL, _NEVER = 1, 3, 9
+_WIDTHS_S = {level: 450.0 * 32.0 ** (level - _USUAL) for level in range(_LEAST, _NEVER)}
+#: A date goes into a stretch that has not begun by far: a quarter of its length before, it is broken up.
+_APART = 1.25
+_NEAREST = [_APART * _WIDTHS_S[level] for level in range(_USUAL + 1, _NEVER)]
+_HORIZON = 1e11
+_STAMP_BYTES = 12
+#: Entries on the desk after a commit, at most twice as many; a stretch that has more is broken up.
+DESK = 4_096
+#: Entries moved in one go.
+MOVED = 65_536
 
 
 def entries(
@@ -57,97 +72,224 @@ def entries(
     return made
 
 
+def entries_in(block: bytes) -> Entries:
+    """The entries under one key."""
+    return np.frombuffer(block, ENTRY)
+
+
+def key_like(key: bytes) -> bytes:
+    """Another key for entries of the same time; halves of one block may meet again in one database."""
+    return key[:-_STAMP_BYTES] + secrets.token_bytes(_STAMP_BYTES)
+
+
+class _Stretch(NamedTuple):
+    """A stretch of time that has entries on disk."""
+
+    start: float
+    level: int
+
+    @property
+    def prefix(self) -> bytes:
+        return b"c%c%b" % (self.level, struct.pack(">d", self.start))
+
+    @property
+    def served_until(self) -> float:
+        """Entries on the desk that are due before may go ahead of those here; the shortest are as one."""
+        return self.start + _WIDTHS_S[_LEAST] if self.level == _LEAST else self.start
+
+
 class Calendar:
     """The pages of one share that shall be visited again."""
 
     def __init__(self, db: Rdict) -> None:
         self._db = db
-        self._from = b"c"  # nothing before this key is left to pop
-        self._out: set[bytes] = set()  # popped, and still on disk
-        self._pushed: list[bytes] = []
-        self._dropped: list[bytes] = []
-        self._earliest = math.inf  # of the entries pushed
-
-    @property
-    def out(self) -> int:
-        """Entries popped that a commit has not yet removed: what `pop` costs in memory."""
-        return len(self._out)
+        self._stamp = secrets.token_bytes(_STAMP_BYTES // 2)  # keys of two processes must differ
+        self._count = 0
+        desk = list(self._blocks(b"c\0"))
+        self._on_disk = [key for key, _ in desk]  # what the desk replaces at the next commit
+        self._hidden: set[bytes] = set()  # keys brought to the desk since the last commit
+        self._stretches = set(self._written())
+        self._read_up_to: dict[_Stretch, bytes] = {}  # what comes before is deleted, and long to step over
+        self._desk = _sorted([entries_in(block) for _, block in desk])
+        self._is_changed = len(desk) > 1
+        self._pushed: list[Entries] = []
+        self._now = 0.0  # as far as pages have been popped
 
     def push(self, new: Entries) -> None:
         """Let pages be due; `pop` finds them after the next commit."""
         if len(new) == 0:
             return
         assert not np.isnan(new["due"]).any(), "a date that is no number"
-        stored = new.astype(_STORED)
-        stored["due"] = np.maximum(new["due"], 0.0) + 0.0  # no -0.0: its bytes sort behind all others
-        self._pushed.append(stored.tobytes())
-        self._earliest = min(self._earliest, float(stored["due"].min()))
+        kept = new.copy()
+        kept["due"] = np.maximum(new["due"], 0.0)
+        self._pushed.append(kept)
 
     def pop(self, until: float, limit: int) -> Entries:
-        """At most `limit` entries that are due at `until` or before, earliest first, of those committed."""
-        found: list[bytes] = []
-        cursor = self._db.iter(_up_to(until))
-        cursor.seek(self._from)
-        while cursor.valid() and len(found) < limit:
-            key = cursor.key()
-            if key not in self._out:
-                self._out.add(key)
-                found.append(key[1:] + cursor.value())
-            cursor.next()
-        if cursor.valid():
-            self._from = cursor.key()
-        elif found:
-            self._from = b"c" + found[-1][:_KEY] + b"\0"
-        return np.frombuffer(b"".join(found), _STORED).astype(ENTRY)
+        """At most `limit` entries that are due at `until` or before, earliest first, of those committed.
 
-    def drop(self, popped: Entries) -> None:
-        """Popped entries are done with, and vanish with the next commit."""
-        raw = popped.astype(_STORED).tobytes()
-        self._dropped += [b"c" + raw[at : at + _KEY] for at in range(0, len(raw), _SIZE)]
+        They are gone with the next commit: whoever wants to keep one puts it off.
+        """
+        most = min(self._fill(until, limit), limit)
+        number = min(int(np.searchsorted(self._desk["due"], until, "right")), most)
+        popped, self._desk = self._desk[:number], self._desk[number:]
+        self._is_changed |= number > 0
+        reached = until if until < math.inf else float(popped["due"][-1]) if number else 0.0
+        self._now = max(self._now, min(reached, _HORIZON))
+        self._break_up_ahead()
+        return popped
 
     def put_off(self, popped: Entries, due: ArrayLike) -> None:
         """Move popped entries to other dates."""
-        self.drop(popped)
         moved = popped.copy()
         moved["due"] = due
         self.push(moved)
 
-    def next_due(self) -> float:
-        """When the first entry that is not popped is due, as of the last commit; infinity when none is."""
-        cursor = self._db.iter(_up_to(math.inf))
-        cursor.seek(self._from)
-        while cursor.valid():
-            if cursor.key() not in self._out:
-                return float(struct.unpack_from(">d", cursor.key(), 1)[0])
-            cursor.next()
-        return math.inf
+    def _fill(self, until: float, limit: int) -> int:
+        """Bring to the desk what is due; how many of the entries there come before all others."""
+        while (stretch := min(self._stretches, default=_AFTER_ALL)).start <= until and stretch.level:
+            first = int(np.searchsorted(self._desk["due"], stretch.served_until))
+            if first >= limit:
+                return first
+            keys, found = self._take(stretch, DESK)
+            if stretch.level not in (_LEAST, _NEVER) and len(found) > DESK:
+                self._break_up(stretch, keys, found)
+                continue
+            self._hidden.update(keys)
+            self._desk = _sorted([self._desk, found])
+            self._is_changed = True
+        return len(self._desk)
+
+    def _written(self) -> Iterator[_Stretch]:
+        """The stretches that have entries on disk."""
+        for level in range(_LEAST, _NEVER + 1):
+            cursor = self._db.iter(_OF_LEVEL[level])
+            cursor.seek(b"c%c" % level)
+            while cursor.valid():
+                stretch = _Stretch(struct.unpack_from(">d", cursor.key(), 2)[0], level)
+                yield stretch
+                cursor.seek(stretch.prefix + b"\xff" * (_STAMP_BYTES + 1))
+
+    def _take(self, stretch: _Stretch, enough: int) -> tuple[list[bytes], Entries]:
+        """Entries of a stretch, more than enough or all, and the keys they have; they will not be there."""
+        keys, blocks, number = list[bytes](), [_NONE], 0
+        for key, block in self._blocks(stretch.prefix, self._read_up_to.get(stretch, b"")):
+            if number > enough:
+                self._read_up_to[stretch] = keys[-1]
+                break
+            if key not in self._hidden:
+                keys.append(key)
+                blocks.append(entries_in(block))
+                number += len(blocks[-1])
+        else:
+            self._stretches.discard(stretch)
+            self._read_up_to.pop(stretch, None)
+        return keys, np.concatenate(blocks)
+
+    def _break_up_ahead(self) -> None:
+        """Some entries of a long stretch whose time comes near; so nobody waits for millions at its start."""
+        near = [
+            stretch
+            for stretch in self._stretches
+            if _USUAL < stretch.level < _NEVER
+            and stretch.start - self._now <= (_APART - 1.0) * _WIDTHS_S[stretch.level]
+        ]
+        if near:
+            stretch = min(near)
+            self._break_up(stretch, *self._take(stretch, MOVED))
+
+    def _break_up(self, stretch: _Stretch, keys: list[bytes], found: Entries) -> None:
+        """Let entries go into shorter stretches."""
+        batch = WriteBatch(raw_mode=True)
+        for key in keys:
+            batch.delete(key)
+        self._put(batch, found, np.full(len(found), stretch.level - 1))
+        try:
+            self._db.write(batch)
+        except Exception as error:  # rocksdict has no exception class of its own
+            raise translated(error, Path(self._db.path())) from None
 
     def write_into(self, batch: WriteBatch) -> None:
         """Add all changes to the batch that commits the pages; call `committed` when it is written."""
-        for key in self._dropped:  # first: an entry put off to the very moment at which it was due stays
+        pushed = np.concatenate(self._pushed) if self._pushed else _NONE
+        edge = float(self._desk["due"][-1]) if len(self._desk) else -1.0
+        is_near = pushed["due"] <= edge
+        if is_near.any():
+            self._desk, self._is_changed = _sorted([self._desk, pushed[is_near]]), True
+        far = pushed[~is_near]
+        if len(self._desk) > 2 * DESK:
+            far, self._desk = np.concatenate([far, self._desk[DESK:]]), self._desk[:DESK]
+            self._is_changed = True
+        self._put(batch, far, _levels(far["due"] - max(self._now, min(edge, _HORIZON)), far["due"]))
+        if self._is_changed:
+            self._put_desk(batch)
+
+    def _put_desk(self, batch: WriteBatch) -> None:
+        for key in (*self._on_disk, *self._hidden):
             batch.delete(key)
-        for block in self._pushed:
-            for at in range(0, len(block), _SIZE):
-                batch.put(b"c" + block[at : at + _KEY], block[at + _KEY : at + _SIZE])
+        self._on_disk = []
+        if len(self._desk):
+            self._on_disk = [self._key(b"c\0")]
+            batch.put(self._on_disk[0], self._desk.tobytes())
 
     def committed(self) -> None:
         """The batch of `write_into` is on disk."""
-        self._out.difference_update(self._dropped)
-        if self._pushed:
-            self._from = min(self._from, b"c" + struct.pack(">d", self._earliest))
-        self._dropped.clear()
+        if self._is_changed:
+            self._hidden.clear()
+        self._is_changed = False
         self._pushed.clear()
-        self._earliest = math.inf
+
+    def _put(self, batch: WriteBatch, new: Entries, levels: NDArray[np.intp]) -> None:
+        """Put entries into the stretches of their dates: one key for all that go into the same one."""
+        starts = _starts(new["due"], levels)
+        order = np.lexsort((starts, levels))
+        starts, levels, new = starts[order], levels[order], new[order]
+        is_other = (np.diff(starts) != 0.0) | (np.diff(levels) != 0)
+        edges = [0, *(np.flatnonzero(is_other) + 1).tolist(), len(new)]
+        for left, right in pairwise(edges):
+            if left < right:
+                stretch = _Stretch(float(starts[left]), int(levels[left]))
+                self._stretches.add(stretch)
+                batch.put(self._key(stretch.prefix), new[left:right].tobytes())
+
+    def _key(self, prefix: bytes) -> bytes:
+        self._count += 1
+        return prefix + self._stamp + self._count.to_bytes(_STAMP_BYTES // 2, "big")
+
+    def _blocks(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        cursor = self._db.iter(_OF_LEVEL[prefix[1]])
+        cursor.seek(after + b"\0" if after else prefix)
+        while cursor.valid() and cursor.key().startswith(prefix):
+            yield cursor.key(), cursor.value()
+            cursor.next()
 
 
-def server_in(value: bytes) -> int:
-    """The fingerprint of the server, in the value of an entry."""
-    return int.from_bytes(value[:8], "big")
+_NONE: Entries = np.empty(0, ENTRY)
+_AFTER_ALL = _Stretch(math.inf, 0)
 
 
-def _up_to(until: float) -> ReadOptions:
-    """Read entries that are due at `until` or before."""
+def _sorted(parts: list[Entries]) -> Entries:
+    """All entries, earliest first."""
+    found = np.concatenate(parts) if parts else _NONE
+    return found[np.lexsort((found["version"], found["mark"], found["due"]))]
+
+
+def _levels(away_s: NDArray[np.float64], due: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The levels of dates that are so far away."""
+    levels = _USUAL + np.searchsorted(_NEAREST, away_s, "right")
+    return np.where(due < _HORIZON, np.minimum(levels, _NEVER - 1), _NEVER)
+
+
+def _starts(due: NDArray[np.float64], levels: NDArray[np.intp]) -> NDArray[np.float64]:
+    """When the stretches begin that dates lie in."""
+    widths = np.array([_WIDTHS_S.get(level, _HORIZON) for level in range(_NEVER + 1)])[levels]
+    return np.where(levels == _NEVER, _HORIZON, np.floor(np.minimum(due, _HORIZON) / widths) * widths)
+
+
+def _of_level(level: int) -> ReadOptions:
     options = ReadOptions()
-    after = math.nextafter(until, math.inf)
-    options.set_iterate_upper_bound(b"d" if after == math.inf else b"c" + struct.pack(">d", max(after, 0.0)))
+    options.set_iterate_upper_bound(b"c%c" % (level + 1))
     return options
+
+
+#: For as long as we live: a cursor looks at the bound that its options hold, and does not hold the options.
+_OF_LEVEL = [_of_level(level) for level in range(_NEVER + 1)]

@@ -23,7 +23,7 @@ Keys (one RocksDB per process):
     w SERVER             → nothing: the server has pages waiting
     r SERVER             → RobotsRecord
     t SERVER             → state of `discover.traps`
-    c DUE MARK VERSION   → when a page is to be visited again, see `calendar`
+    c …                  → when pages are to be visited again, see `calendar`
     f …, d …             → what watching remembers of pages and servers, see `sources`
     n NUMBER             → fingerprints not yet in the seen set's files
     m NAME               → position in the archive, counts, …

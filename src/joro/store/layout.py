@@ -16,11 +16,13 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from rocksdict import WriteBatch
 
-from joro.store.calendar import server_in
+from joro.store.calendar import entries_in, key_like
 from joro.store.frontier import Frontier
 from joro.store.records import Counts, PageRecord, ServerRecord
+from joro.store.seen import Marks
 from joro.url import fingerprint, server_of
 
 #: Keys copied before they are written.
@@ -108,17 +110,19 @@ class _Homes:
         self._servers.append(fingerprint(server))
         self._homes.append(home)
 
-    def close(self) -> Callable[[int], int | None]:
-        """All are known: a server's share, None for one nobody knows."""
-        servers, homes = np.array(self._servers, np.uint64), np.array(self._homes, np.uint16)
+    def close(self) -> Callable[[Marks], NDArray[np.int32]]:
+        """All are known: the shares of servers, -1 for those nobody knows."""
+        servers, homes = np.array(self._servers, np.uint64), np.array(self._homes, np.int32)
         order = np.argsort(servers)
         servers, homes = servers[order], homes[order]
 
-        def home_of(server: int) -> int | None:
-            place = int(np.searchsorted(servers, np.uint64(server)))
-            return int(homes[place]) if place < len(servers) and servers[place] == server else None
+        def homes_of(asked: Marks) -> NDArray[np.int32]:
+            if not len(servers):
+                return np.full(len(asked), -1, np.int32)
+            places = np.minimum(np.searchsorted(servers, asked), len(servers) - 1)
+            return np.where(servers[places] == asked, homes[places], np.int32(-1))
 
-        return home_of
+        return homes_of
 
 
 def _sorted_out(
@@ -143,12 +147,13 @@ def _sorted_out(
 
 def _move_dates(old: list[Frontier], new: list[Frontier], homes: _Homes) -> None:
     """A date names its server by fingerprint only; it goes where the server went."""
-    movers, home_of = _Movers(new), homes.close()
+    movers, homes_of = _Movers(new), homes.close()
     for frontier in old:
-        for key, value in frontier.scan(b"c"):
-            home = home_of(server_in(value))
-            if home is not None:
-                movers.put(home, key, value)
+        for key, block in frontier.scan(b"c"):
+            dates = entries_in(block)
+            went = homes_of(dates["server"])
+            for home in np.unique(went[went >= 0]).tolist():
+                movers.put(home, key_like(key), dates[went == home].tobytes())
     movers.close()
 
 
