@@ -33,6 +33,12 @@ def test_a_pause_a_little_too_short_is_seen() -> None:
     assert len(laws.early(log(0.0, 1.01, 2.04), 1.0)) == 1
 
 
+def test_a_pause_begins_when_we_hang_up_even_if_a_server_that_stalls_writes_it_down_later() -> None:
+    stalled = {"start": 10.0, "end": 12.5}
+    assert laws.as_we_left(stalled, patience_s=1.5)["end"] == 11.5
+    assert laws.as_we_left(stalled, patience_s=9.0)["end"] == 12.5
+
+
 def test_pauses_are_counted_for_each_server_alone_or_for_an_address() -> None:
     rows = [*log(0.0), *log(0.5, host="b.example")]
     assert laws.early(rows, 1.0) == []
