@@ -6,7 +6,7 @@ import uvloop
 
 from joro.clock import RealClock
 from joro.config import Config
-from joro.coordinate.exchange import FoundLink
+from joro.coordinate.beat import Link
 from joro.coordinate.share import Share
 from joro.robot import Robot
 from joro.store.collection import Collection
@@ -21,7 +21,7 @@ def test_mail_that_waits_when_a_robot_starts_is_read_and_kept(tmp_path: Path) ->
     async def scenario() -> int:
         collection = Collection.create(tmp_path / "c", Config())
         sender = Robot(collection, RealClock(), share=Share(0, 2))
-        sender.exchange.offer(1, FoundLink(url, 1, 0, "http://a.example/"))
+        sender.neighbours.offer(Link(url, 1, 0, "http://a.example/"))
         sender.stop()
         await sender.collect([])
         reader = Robot(collection, RealClock(), share=Share(1, 2))

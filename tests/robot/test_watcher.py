@@ -13,7 +13,7 @@ import uvloop
 
 from joro.clock import FakeClock
 from joro.config import Config, Refresh, Scope
-from joro.coordinate.exchange import FoundLink
+from joro.coordinate.beat import Link
 from joro.coordinate.share import Share
 from joro.discover.watch import FEED, SITEMAP
 from joro.fetch.exclusion import Errand
@@ -375,6 +375,6 @@ def test_a_letter_about_a_source_is_no_page_for_who_does_not_watch(
     tmp_path: Path, runner: asyncio.Runner
 ) -> None:
     desk = runner.run(opened(tmp_path / "c", Config()))
-    assert desk.robot._watcher.takes(FoundLink(f"{SITE}/s.xml", 1, 0, f"{SITE}/", SITEMAP))
+    assert desk.robot._watcher.takes(Link(f"{SITE}/s.xml", 1, 0, f"{SITE}/", SITEMAP))
     assert desk.waiting() == ["/"]
     runner.run(closed(desk))

@@ -13,38 +13,35 @@ side at worst brings a file back whose number the reader knows already.
 
 from __future__ import annotations
 
+import math
 import os
 from collections import defaultdict
 from pathlib import Path
 
 import msgspec
 
+from joro.coordinate.beat import Link
 from joro.coordinate.share import Share
+from joro.model import Visit
 from joro.store.frontier import Frontier
-
-
-class FoundLink(msgspec.Struct, array_like=True):
-    """A link on its way to another robot."""
-
-    url: str
-    hops: int
-    cgi_hops: int
-    found_on: str
-    kind: str = ""  # of a source to be watched, see `discover.watch`
-
+from joro.url import server_of
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(list[FoundLink])
+_decoder = msgspec.msgpack.Decoder(list[Link])
 
 
 class Exchange:
-    """One robot's letter boxes."""
+    """One robot's letter boxes, and its fixed share (see `post.Neighbours`)."""
+
+    failure: Exception | None = None
+    open_until = math.inf
+    wants_commit = is_parting = False
 
     def __init__(self, directory: Path, share: Share, frontier: Frontier) -> None:
         self._directory = directory
         self._share = share
         self._frontier = frontier
-        self._found: defaultdict[int, list[FoundLink]] = defaultdict(list)
+        self._found: defaultdict[int, list[Link]] = defaultdict(list)
         self._closing: dict[str, bytes] = {}  # batches in the commit under way
         self._taken: list[Path] = []  # files whose links are in the commit under way
         self.sent = _numbers(frontier, "sent ", share)
@@ -56,15 +53,40 @@ class Exchange:
         self.after_commit()
 
     @property
+    def alone(self) -> bool:
+        return self._share.count == 1
+
+    @property
     def is_empty(self) -> bool:
         """Nothing waits to be sent."""
         return not any(self._found.values()) and not self._closing
 
-    def offer(self, owner: int, link: FoundLink) -> None:
-        """Let a link go with the next batch to its robot."""
-        self._found[owner].append(link)
+    def is_ours(self, server: str) -> bool:
+        """Does the server belong to this share?"""
+        return self._share.owner(server) == self._share.number
 
-    def before_commit(self) -> list[FoundLink]:
+    def may_enter(self, server: str) -> bool:
+        """Also one that is visited on behalf of another, for its robots.txt."""
+        return True
+
+    def sow(self, seeds: list[str]) -> list[str]:
+        """Those of our share; everybody is given all seeds."""
+        return [url for url in seeds if self.is_ours(server_of(url))]
+
+    def offer(self, link: Link) -> None:
+        """Let a link go with the next batch to its robot."""
+        self._found[self._share.owner(server_of(link.url))].append(link)
+
+    def note(self, visit: Visit, *, is_page: bool) -> None:
+        """Nobody wants to know."""
+
+    def start(self) -> None:
+        """Letter boxes are always open."""
+
+    async def leave(self) -> None:
+        """They stay open."""
+
+    def before_commit(self) -> list[Link]:
         """Put what was offered into the commit; the links that have arrived, to be added before it."""
         for other, links in self._found.items():
             if links:
@@ -76,7 +98,7 @@ class Exchange:
         self._found.clear()
         return [link for other in self._others() for link in self._receive(other)]
 
-    def after_commit(self) -> None:
+    def after_commit(self) -> list[str]:
         """Make files of the batches just committed, and remove those just read."""
         for name, batch in self._closing.items():
             _, other, number = name.split()
@@ -89,13 +111,10 @@ class Exchange:
         for path in self._taken:
             path.unlink(missing_ok=True)
         self._taken.clear()
+        return []
 
-    def has_mail(self) -> bool:
-        """Has a batch arrived?"""
-        return any(self._arrived(other) for other in self._others())
-
-    def _receive(self, other: int) -> list[FoundLink]:
-        links: list[FoundLink] = []
+    def _receive(self, other: int) -> list[Link]:
+        links: list[Link] = []
         for path in self._arrived(other):
             if int(path.name) > self.read[other]:
                 links += _decoder.decode(path.read_bytes())

@@ -171,6 +171,11 @@ class Traps:
             return f"a part of the URL makes no difference here; the same page is {proper}"
         return _reason(state, kinds(url))
 
+    def recall(self, server: str, saved: bytes | None) -> None:
+        """What another process saved about a server counts, and nothing that was known here."""
+        self._leaving.pop(server, None)
+        self._states[server] = _unpack(saved) if saved else None
+
     def unsaved(self, *, all_states: bool = False) -> Iterator[tuple[str, bytes]]:
         """(server, state) of servers about which enough is new, or about which anything is."""
         yield from self._leaving.items()

@@ -51,6 +51,7 @@ class Exclusions:
         self._settings_of = settings_of
         self._agent = agent
         self._clock = clock
+        self.may_ask: Callable[[str], bool] = lambda server: True  # on behalf of another one
         self._known: dict[str, tuple[RobotsRecord, Robots]] = {}
         self._errands: defaultdict[str, deque[Errand]] = defaultdict(deque)
         self._away: set[str] = set()  # servers whose rules another server's turn will bring
@@ -132,7 +133,25 @@ class Exclusions:
         if visit.outcome is not Outcome.REDIRECT or visit.response is None or errand.redirects == REDIRECTS:
             return None
         target = join(errand.url, visit.response.headers.get("location", ""))
-        return Errand(target, errand.server, errand.redirects + 1) if target else None
+        if not target or not self.may_ask(server_of(target)):
+            return None
+        return Errand(target, errand.server, errand.redirects + 1)
+
+    def recall(self, server: str, record: RobotsRecord) -> None:
+        """The rules of a server as another robot read them."""
+        self._remember(server, record)
+
+    def forget(self, server: str) -> list[str]:
+        """A server is somebody else's now; those whose rules it was to bring must ask for themselves."""
+        self._known.pop(server, None)
+        self._away.discard(server)
+        stranded = [errand.server for errand in self._errands.pop(server, ()) if errand.server != server]
+        self._away.difference_update(stranded)
+        for host, errands in list(self._errands.items()):
+            self._errands[host] = deque(errand for errand in errands if errand.server != server)
+            if not self._errands[host]:
+                del self._errands[host]
+        return stranded
 
     def _recall(self, server: str) -> tuple[RobotsRecord, Robots] | None:
         record = self._frontier.robots(server)

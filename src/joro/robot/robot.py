@@ -16,6 +16,8 @@ Paper: S3 (one connection to a server; seen URLs and exclusions inside the unit)
 from __future__ import annotations
 
 import asyncio
+import math
+from collections.abc import Callable
 from dataclasses import replace
 
 from joro import __version__
@@ -23,7 +25,9 @@ from joro.archive.read import Position, capture_in, replay, response_of
 from joro.archive.recover import mend
 from joro.archive.warc import WarcWriter
 from joro.clock import Clock
-from joro.coordinate.exchange import Exchange, FoundLink
+from joro.coordinate.beat import Link
+from joro.coordinate.exchange import Exchange
+from joro.coordinate.post import Neighbours
 from joro.coordinate.report import Report
 from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
@@ -40,11 +44,13 @@ from joro.parse.rights import TDM_FILE
 from joro.robot.arrivals import Arrival, Arrivals
 from joro.robot.keeper import Keeper
 from joro.robot.planner import Planner, PlanReport
+from joro.robot.premises import Premises
 from joro.robot.reading import Reading
 from joro.robot.watcher import Watcher
 from joro.schedule.turns import Turns
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
+from joro.store.handover import Movable
 from joro.store.orders import OrderBook
 from joro.store.queue import URGENT
 from joro.store.records import PageRecord, ServerRecord
@@ -76,10 +82,9 @@ class Robot:
             self._turns.give_back(server, self._clock.now() if aged else None)
             return
         before = self._keeper.before(page) if errand is None else None
-        visit = await self._visit(page, before)
+        visit = await self._visit(page, before, errand)
         if isinstance(visit, Later):
-            self._postpone(page, errand)
-            self._turns.give_back(server, visit.at)
+            self._postpone(page, errand, visit.at)
             return
         if errand is None:
             self._exclusions.used(server)
@@ -92,17 +97,20 @@ class Robot:
             if one.errand is not None:
                 self._learn_rules(one.errand, one.visit)
             self._turns.give_back(one.visit.page.server, self._ready_at(one.visit))
+            self.neighbours.note(one.visit, is_page=one.errand is None)
         self._commit_if_due()
 
-    async def _visit(self, page: Page, before: PageRecord | None) -> Visit | Later:
+    async def _visit(self, page: Page, before: PageRecord | None, errand: Errand | None) -> Visit | Later:
         server = page.server
         once = self._manners.of(server).interval_s > 0
         fields = validators(self._keeper.validators(before)) if before is not None else ()
         try:
-            return await self._visitor.visit(page, fields, pause_s=self._address_pause_s(server), once=once)
+            pause_s = self._manners.address_interval_s(server, in_run=self.frontier.server(server).run > 0)
+            return await self._visitor.visit(page, fields, pause_s=pause_s, once=once)
         except asyncio.CancelledError:  # we hang up: for the server, that ends a visit like any other
             record = self.frontier.server(server)
-            record.ready_at = max(record.ready_at, self._clock.now() + self._usual_s(server))
+            record.ready_at = max(record.ready_at, self._clock.now() + self.usual_s(server))
+            self._postpone(page, errand, record.ready_at)
             raise
 
     def _next_page(self, server: str) -> Page | None:
@@ -190,21 +198,20 @@ class Robot:
             return
         hops = URGENT if urgent else source.hops + 1
         for ours, cgi_hops in self._boundary.follow(source.url, source.hops, source.cgi_hops, urls):
-            if self._share.count > 1:
-                ours = self._send_foreign(ours, hops, source.url)
+            if not self.neighbours.alone:
+                ours = self._send_foreign(ours, hops, cgi_hops, source.url)
             if self.frontier.add(ours, hops, cgi_hops=cgi_hops, found_on=source.url) or urgent:
                 self._settle()
             if urgent:  # some may wait already, far behind
                 self._enter([server_of(url) for url in ours if self.frontier.hasten(url)])
 
-    def _send_foreign(self, urls: list[str], hops: int, found_on: str) -> list[str]:
+    def _send_foreign(self, urls: list[str], hops: int, cgi_hops: int, found_on: str) -> list[str]:
         ours = []
         for url in urls:
-            owner = self._share.owner(server_of(url))
-            if owner == self._share.number:
+            if self.neighbours.is_ours(server_of(url)):
                 ours.append(url)
             elif hops == URGENT or self.frontier.is_unfamiliar(url):
-                self.exchange.offer(owner, FoundLink(url, hops, 0, found_on))
+                self.neighbours.offer(Link(url, hops, cgi_hops, found_on))
         return ours
 
     def _settle(self) -> None:
@@ -212,7 +219,7 @@ class Robot:
         self._enter(self.frontier.settle(self._boundary.quota, self._traps.admit))
 
     def _enter(self, servers: list[str]) -> None:
-        for server in servers:
+        for server in filter(self.neighbours.may_enter, servers):
             ready_at = max(self._resumed_at(server), self.frontier.server(server).ready_at)
             self._turns.enter(server, self._manners.next_open(server, max(ready_at, self._clock.now())))
 
@@ -231,31 +238,28 @@ class Robot:
         if self._settings.archive.tdmrep:
             self.frontier.add([errand.server + TDM_FILE], 0)
 
-    def _postpone(self, page: Page, errand: Errand | None) -> None:
+    def _postpone(self, page: Page, errand: Errand | None, until: float) -> None:
         if errand is not None:
             self._exclusions.retry(errand)
         else:
             self.frontier.put_back(page)
-
-    def _address_pause_s(self, server: str) -> float:
-        return self._manners.address_interval_s(server, in_run=self.frontier.server(server).run > 0)
+        self._turns.give_back(page.server, until)
 
     def _ready_at(self, visit: Visit) -> float:
         """When the server of a visit just ended may be visited again."""
         server = visit.page.server
         record = self.frontier.server(server)
-        ready_at = self._manners.finished(record, visit, self._crawl_delay_s(server), self._clock.now())
+        delay_s = self._exclusions.crawl_delay_s(server)
+        ready_at = self._manners.finished(record, visit, delay_s, self._clock.now())
         self._has_promised |= self._manners.has_promised(record, visit)
         return ready_at
 
     def _least_s(self, server: str, record: ServerRecord) -> float:
-        return self._manners.usual_s(server, record, self._crawl_delay_s(server))
+        return self._manners.usual_s(server, record, self._exclusions.crawl_delay_s(server))
 
-    def _usual_s(self, server: str) -> float:
-        return self._manners.usual_s(server, self.frontier.server(server), self._crawl_delay_s(server))
-
-    def _crawl_delay_s(self, server: str) -> float | None:
-        return self._exclusions.crawl_delay_s(server)
+    def usual_s(self, server: str) -> float:
+        """Seconds between two visits to a server."""
+        return self._least_s(server, self.frontier.server(server))
 
     def __init__(
         self,
@@ -265,6 +269,7 @@ class Robot:
         share: Share = ALONE,
         page_limit: int | None = None,
         discovers: bool = True,
+        joined: Callable[[Premises], Neighbours] | None = None,
     ) -> None:
         settings = self._settings = collection.config
         agent = user_agent(settings.identity, __version__)
@@ -289,14 +294,14 @@ class Robot:
         self._visitor = Visitor(settings.fetch, user_agent=agent, clock=clock, limits=limits)
         self._callers = Callers(self.call_on, self._next_server, settings.fetch.sockets, clock.real_s)
         self._arrivals = Arrivals(self._take_in, self._callers.__len__, clock.real_s)
-        self.frontier = Frontier(collection.frontier / share.folder)
+        frontier = Movable if joined is not None else Frontier
+        self.frontier = frontier(collection.frontier / share.folder)
         self._traps = Traps(self.frontier.trap_state)
         self._started_at = clock.now()
         self._wary_until = self._started_at
         self._exclusions = Exclusions(
             self.frontier, self._manners.of, agent=settings.identity.name, clock=clock
         )
-        self.exchange = Exchange(collection.frontier / "exchange", share, self.frontier)
         refresh, sockets = settings.refresh, settings.fetch.sockets
         planner = Planner(
             self.frontier,
@@ -308,16 +313,15 @@ class Robot:
             discovers=discovers,
         )
         self._keeper = Keeper(self.frontier, refresh, planner, clock)
-        watching = self.frontier, refresh, self._keeper, self._boundary, self.exchange, share
-        self._watcher = Watcher(*watching, self._register, self._exclusions.rules, discovers=discovers)
-        self._reading = Reading(
-            settings,
-            self._keeper,
-            self._watcher,
-            self._traps,
-            lambda server: self.frontier.server(server).visited,
-        )
         self._turns = Turns(planner if refresh.enabled else None)
+        joined = joined or (lambda _: Exchange(collection.frontier / "exchange", share, self.frontier))
+        inside = self._callers.wake, self._turns, self._exclusions, self._traps, planner
+        self.neighbours = joined(Premises(self, *inside))
+        self._exclusions.may_ask = self.neighbours.may_enter
+        watching = self.frontier, refresh, self._keeper, self._boundary, self.neighbours
+        self._watcher = Watcher(*watching, self._register, self._exclusions.rules, discovers=discovers)
+        known = self._keeper, self._watcher, self._traps
+        self._reading = Reading(settings, *known, lambda server: self.frontier.server(server).visited)
         self._replay(collection)
         limit = settings.archive.warc_limit_bytes
         self._archive = WarcWriter(
@@ -328,13 +332,14 @@ class Robot:
         """After a kill the latest visits are forgotten: nobody is visited before that can do no harm."""
         if self.frontier.was_closed:
             return 0.0
-        resumed_at = self._started_at + self._usual_s(server)
+        resumed_at = self._started_at + self.usual_s(server)
         self._wary_until = max(self._wary_until, resumed_at)
         return resumed_at
 
     def _commit_if_due(self) -> None:
         late = self._clock.now() - self._committed_at >= self._settings.archive.commit_every_s
-        if late or self._has_promised or self._uncommitted >= COMMIT_EVERY_VISITS:
+        urgent = self._has_promised or self.neighbours.wants_commit
+        if late or urgent or self._uncommitted >= COMMIT_EVERY_VISITS:
             self._commit()
 
     def _commit(self, *, last: bool = False) -> None:
@@ -343,10 +348,10 @@ class Robot:
         self._read_mail()
         self._settle()
         due = self._keeper.bring_due()
-        for server, state in self._traps.unsaved(all_states=last):
+        for server, state in self._traps.unsaved(all_states=last or self.neighbours.is_parting):
             self.frontier.keep_trap_state(server, state)
         self.frontier.commit((position.name, position.offset) if position.name else None)
-        self.exchange.after_commit()
+        due += self.neighbours.after_commit()
         self._enter([*self.frontier.wake(), *due])
         self._keeper.plan_if_due()
         self._committed_at = self._clock.now()
@@ -355,7 +360,7 @@ class Robot:
 
     def _read_mail(self) -> None:
         """Close the batches for other robots, and take in the links they sent."""
-        for link in self.exchange.before_commit():
+        for link in self.neighbours.before_commit():
             if not self._watcher.takes(link):
                 self.frontier.add([link.url], link.hops, cgi_hops=link.cgi_hops, found_on=link.found_on)
 
@@ -379,26 +384,33 @@ class Robot:
         self.frontier.settle(self._boundary.quota, self._traps.admit)
         self._keeper.settle()
         self.frontier.commit(last)
-        self.exchange.after_commit()
+        self.neighbours.after_commit()
 
     async def collect(self, seeds: list[str]) -> None:
         """Collect until nothing is left to visit, the page limit is reached, or `stop` is called."""
         try:
             self._keeper.adopt()
-            ours = [url for url in seeds if self._share.owner(server_of(url)) == self._share.number]
-            self.frontier.add(self._boundary.within(ours, 0), 0)
+            self.neighbours.start()
+            self.frontier.add(self.neighbours.sow(self._boundary.within(seeds, 0)), 0)
             self._commit()
             self._enter(self.frontier.awake())
             self._callers.send()
-            while not self._is_over() and (self._share.count > 1 or not self.is_idle):
+            while not self._is_over() and not (self.neighbours.alone and self.is_idle):
                 await self._callers.wait(self._seconds_to_wait())
+                await self._call_off()
                 self._commit_if_due()
                 self._callers.send()
             await self._callers.come_home(GRACE_S if self._stopping else None)
         finally:
             await self._leave()
-        if self._callers.failure is not None:
-            raise self._callers.failure
+        if failure := self._callers.failure or self.neighbours.failure:
+            raise failure
+
+    async def _call_off(self) -> None:
+        """Let nobody be out any more when our time with these servers is up."""
+        if len(self._callers) and self._clock.now() >= self.neighbours.open_until:
+            await self._callers.come_home(0)
+            self._arrivals.take_in()
 
     def stop(self) -> None:
         """Start nothing new; `collect` returns when the visits under way have ended or been given up."""
@@ -409,7 +421,7 @@ class Robot:
     def is_idle(self) -> bool:
         """Nothing under way and nothing to do, unless mail arrives or pages fall due."""
         busy = len(self._callers) or len(self._turns) or self.frontier.has_found
-        return not busy and self.exchange.is_empty and not self._keeper.enabled
+        return not busy and self.neighbours.is_empty and not self._keeper.enabled
 
     @property
     def plan(self) -> PlanReport | None:
@@ -427,18 +439,18 @@ class Robot:
             counts.outcomes,
             self._visitor.open_sockets,
             self.is_idle,
-            self.exchange.sent,
-            self.exchange.read,
+            dict(self.neighbours.sent),
+            dict(self.neighbours.read),
             revisits=self.revisits,
         )
 
     def _is_over(self, under_way: int = 0) -> bool:
         full = self._page_limit is not None and self.visits + under_way >= self._page_limit
-        return self._stopping or self._callers.failure is not None or full
+        return bool(self._stopping or full or self._callers.failure or self.neighbours.failure)
 
     def _next_server(self) -> str | None:
         """The server whose turn it is, if anyone may start at all; if more are ready, others are sent too."""
-        if self._is_over(len(self._callers)):
+        if self._is_over(len(self._callers)) or self._clock.now() >= self.neighbours.open_until:
             return None
         server = self._take_turn()
         if server is None and self.frontier.has_found:
@@ -452,17 +464,20 @@ class Robot:
         """Hours may have ended while a server waited for one of us to be free."""
         now = self._clock.now()
         while (server := self._turns.take(now)) is not None:
+            is_ours = self.neighbours.may_enter(server)
             opens_at = self._manners.next_open(server, now)
-            if opens_at <= now:
+            if opens_at <= now and is_ours:
                 return server
-            self._turns.give_back(server, opens_at)
+            self._turns.give_back(server, opens_at if is_ours else None)
         return None
 
     def _seconds_to_wait(self) -> float:
         """Until a server is ready, or a commit is due."""
         due_at = self._committed_at + self._settings.archive.commit_every_s
-        if not self._callers.is_full:
-            due_at = min(due_at, self._turns.next_ready_at())
+        closes_at = self.neighbours.open_until
+        if self._clock.now() < closes_at:
+            ready_at = math.inf if self._callers.is_full else self._turns.next_ready_at()
+            due_at = min(due_at, closes_at, ready_at)
         self._wakes_at = due_at
         return due_at - self._clock.now()
 
@@ -474,6 +489,7 @@ class Robot:
         if self._callers.failure is None:
             self._commit(last=True)
             self._archive.close()
+        await self.neighbours.leave()
         if self._callers.failure is None and self._clock.now() >= self._wary_until:
             self.frontier.close()
         else:  # also when what a kill made us forget is still fresh

@@ -19,8 +19,8 @@ import numpy as np
 from msgspec import structs
 
 from joro.config import Refresh
-from joro.coordinate.exchange import Exchange, FoundLink
-from joro.coordinate.share import Share
+from joro.coordinate.beat import Link
+from joro.coordinate.post import Neighbours
 from joro.discover.news import front_entries, is_barren, is_hub, may_be_front
 from joro.discover.scope import Boundary
 from joro.discover.sitemaps import SITEMAP_LIMIT, listed_sitemaps, sitemap_sources
@@ -58,8 +58,7 @@ class Watcher:
         settings: Refresh,
         keeper: Keeper,
         boundary: Boundary,
-        exchange: Exchange,
-        share: Share,
+        neighbours: Neighbours,
         register: Register,
         rules: Callable[[str], Robots | None],
         *,
@@ -72,8 +71,7 @@ class Watcher:
         self._guesses = settings.guess_sitemaps
         self._keeper = keeper
         self._boundary = boundary
-        self._exchange = exchange
-        self._share = share
+        self._neighbours = neighbours
         self._register = register
         self._rules = rules
         self._unasked: set[str] = set()  # servers whose robots.txt is new, until a page of theirs is visited
@@ -129,9 +127,8 @@ class Watcher:
         guess: bool = False,
     ) -> None:
         """Read a source as soon as its server's turn comes, and from time to time; `page` named it."""
-        owner = self._share.owner(server_of(url))
-        if owner != self._share.number:
-            self._exchange.offer(owner, FoundLink(url, page.hops, 0, page.url, kind))
+        if not self._neighbours.is_ours(server_of(url)):
+            self._neighbours.offer(Link(url, page.hops, 0, page.url, kind))
             return
         sight, lookout = self._sights.of(url), self._sights.lookout(server_of(url))
         if sight.is_source or depth > DEPTH_LIMIT or lookout.sitemaps >= SITEMAP_LIMIT:
@@ -148,7 +145,7 @@ class Watcher:
         self._register([url], page, urgent=True)
         self._keeper.urge(url, urgent=True)  # if it was visited before
 
-    def takes(self, link: FoundLink) -> bool:
+    def takes(self, link: Link) -> bool:
         """Take up a source that another robot found on our servers."""
         if link.kind and self.enabled:
             self.watch(link.kind, link.url, Page(link.found_on, link.hops, server_of(link.found_on)), 0.0)
@@ -305,7 +302,7 @@ class Watcher:
         """Let pages nobody has visited come first at their servers."""
         near = self._boundary.within(urls, page.hops + 1) if urls else []
         for url in near:
-            if self._share.owner(server_of(url)) == self._share.number:
+            if self._neighbours.is_ours(server_of(url)):
                 self._sights.keep(url, structs.replace(self._sights.of(url), hops=page.hops + 1))
         if near:
             self._register(near, page, urgent=True)

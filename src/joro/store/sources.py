@@ -40,6 +40,14 @@ class Sources:
         """Remember this of a server from the next commit on."""
         self._changed[b"d" + server.encode()] = state
 
+    def keep_key(self, key: bytes, state: bytes) -> None:
+        """Remember a state under its key from the next commit on; for `handover`, to whom others sent it."""
+        self._changed[key] = state
+
+    def has_key(self, key: bytes) -> bool:
+        """Is anything remembered under this key?"""
+        return self._get(key) is not None
+
     def write_into(self, batch: WriteBatch) -> None:
         """Add all changes to the batch that commits the pages."""
         for key, state in self._changed.items():

@@ -1,0 +1,93 @@
+"""What must happen in a robot when a server comes or goes?
+
+In:    the name of a server, and what another robot knew about it.
+Out:   a robot that remembers of it what the other did, or nothing at all.
+Never: decides who has a server; touches one that is being visited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from joro.coordinate.report import Report
+from joro.discover.traps import Traps
+from joro.fetch.exclusion import Exclusions
+from joro.robot.lessons import dated
+from joro.robot.planner import Planner
+from joro.schedule.turns import Turns
+from joro.store.calendar import Entries
+from joro.store.handover import Movable
+from joro.store.journal import Keys
+from joro.store.records import PageRecord, RobotsRecord, ServerRecord
+from joro.url import fingerprint, server_of
+
+if TYPE_CHECKING:
+    from joro.robot.robot import Robot
+
+
+class Premises:
+    """A robot, as seen by those who bring and fetch servers."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        wake: Callable[[], None],
+        turns: Turns,
+        exclusions: Exclusions,
+        traps: Traps,
+        planner: Planner,
+    ) -> None:
+        self.wake = wake  # the robot looks at once whether there is something to do
+        self._robot = robot
+        self._turns = turns
+        self._exclusions = exclusions
+        self._traps = traps
+        self._planner = planner
+
+    @property
+    def frontier(self) -> Movable:
+        """The robot's pages."""
+        assert isinstance(self._robot.frontier, Movable)
+        return self._robot.frontier
+
+    def report(self) -> Report:
+        """The robot in numbers."""
+        return self._robot.report()
+
+    def is_busy(self, server: str) -> bool:
+        """Is the server being visited?"""
+        return self._turns.is_busy(server)
+
+    def give_up(self, server: str) -> list[str]:
+        """Forget a server; others that should have a turn now. Only right after a commit."""
+        self._turns.leave(server)
+        self.frontier.drop(server)
+        self._traps.recall(server, None)
+        return self._exclusions.forget(server)
+
+    def take_over(self, server: str, state: dict[bytes, bytes], free_at: float) -> ServerRecord:
+        """Take in a server of another robot, which may have asked it until `free_at`. Only after a commit."""
+        record = self.frontier.adopt(server, state, self.dates)
+        self._traps.recall(server, state.get(b"t" + server.encode()))
+        rules = state.get(b"r" + server.encode())
+        if rules is not None:
+            self._exclusions.recall(server, msgspec.msgpack.decode(rules, type=RobotsRecord))
+        if free_at:
+            record.ready_at = max(record.ready_at, free_at + self._robot.usual_s(server))
+        return record
+
+    def take_late(self, server: str, late: Keys) -> None:
+        """Take in what another robot did to a server of ours before it was ours. Only after a commit."""
+        self.frontier.merge(server, late, self.dates)
+
+    def dates(self, records: list[PageRecord]) -> Entries:
+        """When pages are due that others visited."""
+        cares = [record.upkeep for record in records if record.upkeep is not None]
+        marks = np.array([fingerprint(record.url) for record in records], np.uint64)
+        servers = np.array([fingerprint(server_of(record.url)) for record in records], np.uint64)
+        times = np.array([record.time for record in records], np.float64)
+        return dated(marks, servers, cares, times, self._planner.look_within_s)

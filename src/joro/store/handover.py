@@ -1,0 +1,199 @@
+"""How does a server leave a frontier, and how does it enter another one?
+
+In:    what journals say about a server (`journal`).
+Out:   a frontier without the server, or with it, as if it had always been there: pages waiting and visited,
+       records, rules, traps, sources, dates.
+Never: forgets fingerprints: whoever had a server once knows its pages, should it come back. Tells what comes
+       out of a journal as news; what was told late is news, because only now it counts.
+
+A server moves right after a commit, when all about it is on disk, and is gone or there with the next one. Of
+the visited pages of each server there is an index, which only those keep whose servers may move:
+
+    i SERVER 0 MARK → nothing: the page has a record
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import msgspec
+import numpy as np
+from rocksdict import WriteBatch
+
+from joro.model import Outcome
+from joro.store import accounts
+from joro.store.calendar import Entries
+from joro.store.frontier import Frontier
+from joro.store.journal import Keys, Recorded, by_server
+from joro.store.queue import Queue
+from joro.store.records import PageRecord, ServerRecord
+from joro.url import fingerprint
+
+#: What is kept under the name of a server.
+_OF_SERVER = (b"s", b"w", b"r", b"t", b"d")
+
+#: The dates of visited pages.
+Dates = Callable[[list[PageRecord]], Entries]
+
+_decode_page = msgspec.msgpack.Decoder(PageRecord).decode
+_decode_server = msgspec.msgpack.Decoder(ServerRecord).decode
+
+
+class Movable(Frontier):
+    """A frontier whose servers come and go, and which tells what it writes, just before, by server."""
+
+    def __init__(self, directory: Path, *, read_only: bool = False) -> None:
+        super().__init__(directory, read_only=read_only)
+        self.tell: Callable[[dict[str, Keys]], None] = lambda _: None
+        self._batch = cast(WriteBatch, Recorded())
+
+    def _write(self) -> None:
+        batch = cast(Recorded | WriteBatch, self._batch)
+        if isinstance(batch, Recorded):
+            changes = by_server(batch.changes)
+            self.tell(changes)
+            for server, keys in changes.items():
+                for key, _ in keys:
+                    if key[:1] == b"p":
+                        batch.inner.put(_index_key(server, key[-8:]), b"")
+            batch, self._batch = batch.inner, cast(WriteBatch, Recorded())
+        self.write(batch)
+
+    @property
+    def _untold(self) -> WriteBatch:
+        """The same batch, for what others know already."""
+        return cast(Recorded, self._batch).inner
+
+    def drop(self, server: str) -> None:
+        """Forget a server that nobody is visiting; only right after a commit."""
+        batch, record = self._untold, self.server(server)
+        waiting = set()
+        for key, _ in self.scan(b"q" + server.encode() + b"\0"):
+            waiting.add(key[-8:])
+            batch.delete(key)
+        for key, _ in self.scan(b"f" + server.encode() + b"\0"):
+            batch.delete(key)
+        for key, _ in self.scan(_index_key(server, b"")):
+            page = self.visited(int.from_bytes(key[-8:], "big"))
+            if page is not None and key[-8:] not in waiting:
+                self._count_outcome(page.outcome, -1)
+            batch.delete(key)
+            batch.delete(b"p" + key[-8:])
+        for kind in _OF_SERVER:
+            batch.delete(kind + server.encode())
+        self.counts.found -= record.found
+        self.counts.visited -= record.visited
+        self._queues.pop(server, None)
+        self._servers.pop(server, None)
+        self._changed.discard(server)
+        self._put_to_sleep.discard(server)
+        self._emptied.add(server)  # until the next commit the disk says otherwise
+
+    def adopt(self, server: str, state: dict[bytes, bytes], dates: Dates) -> ServerRecord:
+        """Take in a server as its journal has it; whoever is here already is replaced."""
+        if self._db.get(b"s" + server.encode()) is not None:
+            self.drop(server)
+        waiting = {key[-8:] for key in state if key[:1] == b"q"}
+        visited = [_decode_page(value) for key, value in state.items() if key[:1] == b"p"]
+        self._put_keys(server, state)
+        packed = state.get(b"s" + server.encode())
+        record = self._servers[server] = _decode_server(packed) if packed else ServerRecord()
+        self._changed.add(server)
+        self.counts.found += record.found
+        self.counts.visited += record.visited
+        resting = [page for page in visited if _mark(page.url) not in waiting]
+        for page in resting:
+            self._count_outcome(page.outcome, 1)
+        self.calendar.push(dates([page for page in resting if page.upkeep is not None]))
+        self._get_to_know([int.from_bytes(key[-8:], "big") for key in state if key[:1] in (b"q", b"p")])
+        self._recent.clear()  # links to its pages may have been somebody else's business
+        if waiting:
+            self._untold.put(b"w" + server.encode(), b"")
+            self._put_to_sleep.add(server)
+            self._emptied.discard(server)
+        return record
+
+    def _put_keys(self, server: str, state: dict[bytes, bytes]) -> None:
+        for key, value in state.items():
+            if key[:1] in (b"f", b"d"):
+                self.sources.keep_key(key, value)
+            else:
+                self._untold.put(key, value)
+            if key[:1] == b"p":
+                self._untold.put(_index_key(server, key[-8:]), b"")
+
+    def _get_to_know(self, marks: list[int]) -> None:
+        new = self._seen.add(np.array(marks, np.uint64)).tolist() if marks else []
+        self._fresh += [marks[place] for place in new]
+
+    def merge(self, server: str, late: Keys, dates: Dates) -> None:
+        """Take in what another robot did to a server of ours before it was ours; only right after a commit.
+
+        Pages visited there later than here count as visited then, pages found there are found, the longer
+        pause is kept. Of everything else only what is not known here.
+        """
+        pages = [_decode_page(value) for key, value in late if key[:1] == b"p" and value is not None]
+        taken = [page for page in pages if self._take_in(server, page)]
+        self.calendar.push(dates([page for page in taken if page.upkeep is not None]))
+        for key, value in late:
+            if value is None or key[:1] == b"p":
+                continue
+            if key[:1] == b"q":
+                self.add([value[9:].decode()], key[-9], cgi_hops=value[8])
+            elif key[:1] == b"s":
+                self._keep_pause(server, _decode_server(value))
+            elif key[:1] in (b"f", b"d"):
+                if not self.sources.has_key(key):
+                    self.sources.keep_key(key, value)
+            elif self._db.get(key) is None:
+                self._batch.put(key, value)
+
+    def _keep_pause(self, server: str, other: ServerRecord) -> None:
+        record = self.server(server)
+        record.ready_at = max(record.ready_at, other.ready_at)
+        record.ended_at = max(record.ended_at, other.ended_at)
+        record.throttles = max(record.throttles, other.throttles)
+
+    def _take_in(self, server: str, page: PageRecord) -> bool:
+        """Count a page as visited elsewhere, unless it was visited here later or is being visited."""
+        mark, record = fingerprint(page.url), self.server(server)
+        queue = self._queues.get(server) or Queue()
+        mine = self.visited(mark)
+        if (mine is not None and mine.time >= page.time) or any(_is_of(mark, key) for key in queue.taken):
+            return False
+        key, value = self._waiting(queue, server, mark)
+        if value is not None:
+            queue.heap = sorted(entry for entry in queue.heap if entry[0] != key)  # a sorted list is a heap
+            self._batch.delete(key)
+            record.due = max(record.due - (mine is not None), 0)
+        elif mine is not None:
+            self._count(record, mine.outcome, -1)
+        else:
+            record.found += 1
+            self.counts.found += 1
+            self._get_to_know([mark])
+        self.keep_page(page)
+        self._count(record, page.outcome, 1)
+        return True
+
+    def _count(self, record: ServerRecord, outcome: str, number: int) -> None:
+        accounts.count(record, Outcome(outcome), number)
+        self.counts.visited += number
+        self._count_outcome(outcome, number)
+
+    def _count_outcome(self, outcome: str, number: int) -> None:
+        self.counts.outcomes[outcome] = self.counts.outcomes.get(outcome, 0) + number
+
+
+def _index_key(server: str, mark: bytes) -> bytes:
+    return b"i%b\0%b" % (server.encode(), mark)
+
+
+def _mark(url: str) -> bytes:
+    return fingerprint(url).to_bytes(8, "big")
+
+
+def _is_of(mark: int, key: bytes) -> bool:
+    return key[-8:] == mark.to_bytes(8, "big")
