@@ -223,8 +223,13 @@ def _lines(inside: bytes) -> Iterator[tuple[int, str]]:
     yield from enumerate(text.split("\n")[:-1], start=1)
 
 
+def is_url(url: str) -> bool:
+    """Could it stand in a message?"""
+    return len(url) <= _LONGEST_URL and '"' not in url and _URL.fullmatch(url) is not None
+
+
 def _url(url: str, number: int | None = None) -> str:
-    if len(url) <= _LONGEST_URL and '"' not in url and _URL.fullmatch(url):
+    if is_url(url):
         return url
     raise _bad_line(number, url, "is no URL", "write http:// or https://, in ASCII and without blanks")
 
