@@ -253,14 +253,17 @@ class Connection(asyncio.Protocol):
         assert turn is not None
         self._timer = None
         if turn.wire:
-            # Before, not after: a busy machine may stop us here while the visitor reads on.
-            turn.end = self._desk.timeline.read()
-            self._transport.write(turn.wire)
-            turn.sent += len(turn.wire)
+            self._write(turn, turn.wire)
+        if not self._paused:
+            self._go_on()
+
+    def _write(self, turn: Turn, piece: bytes) -> None:
+        # Before, not after: a busy machine may stop us here while the visitor reads on.
+        turn.end = self._desk.timeline.read()
+        self._transport.write(piece)
+        turn.sent += len(piece)
         if self._paused:
             turn.end = 0.0
-        else:
-            self._go_on()
 
     def _go_on(self) -> None:
         """Everything given so far has left: play the next step, or end the turn."""
@@ -282,11 +285,11 @@ class Connection(asyncio.Protocol):
     def _step(self, turn: Turn, step: bytes | float | Stop) -> None:
         loop = asyncio.get_running_loop()
         if isinstance(step, bytes):
-            self._transport.write(step)
-            turn.sent += len(step)
+            self._write(turn, step)
             if not self._paused:  # others have their turn between two pieces
                 self._timer = loop.call_later(0, self._go_on)
         elif isinstance(step, float):
+            turn.end = 0.0
             self._timer = loop.call_later(step, self._go_on)
         elif step is Stop.RESET:
             reset(self._transport)
