@@ -1,0 +1,234 @@
+"""What happens when a robot calls?
+
+In:    its beat: what it did since its last word, and how far it has read its letters.
+Out:   a lease, and letters; all that the beat led to is in the control store, or nothing of it.
+Never: takes a post twice or out of order; gives a lease to a robot that has not read what it lost.
+Paper: S1 5.1.2, M1 to M4 in one exchange (`coordinate.beat`); docs/decisions/0008 says why.
+
+Whoever changes a server it does not own was cut off while others took over: what it tells comes *late*, is
+filed as such, and is passed on to the owner.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from joro.config.cooperate import Manager
+from joro.coordinate.beat import Answer, Beat, Changes, Effort, Late, Post
+from joro.manager import journals
+from joro.manager.failover import replaced
+from joro.manager.mail import Outbox, acknowledge, unread
+from joro.manager.refusal import Refused
+from joro.manager.routing import Server, hand_over, hints, known, offer, place, register, welcome
+from joro.store.control import Control, Transaction
+
+_KB = 1_024.0
+
+
+@dataclass
+class Robot:
+    """What a row of `robots` says of whoever calls."""
+
+    name: str
+    identity: str
+    state: str
+    lease_until: float
+    post_number: int
+    letter_number: int
+    letter_read: int
+    lost_letter: int
+    settled: bool
+
+    def may_have(self, read: int) -> bool:
+        """May it be given servers?"""
+        return self.state == "up" and read >= self.lost_letter and self.settled
+
+
+def beat(control: Control, told: Beat, settings: Manager) -> Answer:
+    """Take in what a robot tells, and answer it; one transaction."""
+    with control.transaction() as transaction:
+        robot = _admitted(transaction, told, settings)
+        acknowledge(transaction, robot.name, told.read)
+        is_new = _arrived(transaction, robot, told)
+        outbox = Outbox()
+        posts = _unknown(robot, told.posts)
+        if posts:
+            _take(transaction, outbox, robot.name, posts, settings)
+        if is_new:
+            welcome(transaction, outbox, settings)
+        outbox.send(transaction)
+        return _answer(transaction, robot, told, settings)
+
+
+def _answer(transaction: Transaction, robot: Robot, told: Beat, settings: Manager) -> Answer:
+    """Renew the lease; one that leaves has none any more, and nobody needs to wait for it."""
+    has_read = robot.letter_read >= robot.lost_letter
+    lease_s = settings.lease_s if has_read and not told.leaves else 0.0
+    lease_until = transaction.now + (-settings.grace_s if told.leaves else lease_s)
+    _note(transaction, robot, told, lease_until)
+    letters, more = ([], False) if told.leaves else unread(transaction, robot.name, robot.letter_read)
+    owners, silent = hints(transaction, told.posts) if told.exchange else ({}, [])
+    return Answer(robot.post_number, lease_s, settings.beat_s, letters, more, owners, silent)
+
+
+def _admitted(transaction: Transaction, told: Beat, settings: Manager) -> Robot:
+    """The robot, unless it must be turned away: then nothing has changed."""
+    skew_s = told.clock - transaction.now
+    if abs(skew_s) > settings.skew_s:
+        raise Refused(
+            409,
+            f"the clock of {told.robot} says {told.clock:.0f}, the manager's {transaction.now:.0f}: "
+            f"{abs(skew_s):.0f} s apart, and manager.skew_s is {settings.skew_s:g}; set it right",
+        )
+    robot = _row(transaction, told.robot)
+    if robot.identity != told.identity:
+        _take_over(transaction, robot, told, settings)
+    if told.read > robot.letter_number:
+        raise Refused(
+            409,
+            f"{robot.name} has read letter {told.read}, and only {robot.letter_number} were written: "
+            "the control store is older than the robot; register it under another name",
+        )
+    return robot
+
+
+def _row(transaction: Transaction, name: str) -> Robot:
+    found = transaction.rows(
+        "SELECT name, identity, state, lease_until, post_number, letter_number, "
+        "letter_read, lost_letter, settled "
+        "FROM robots WHERE name = ?",
+        name,
+    )
+    if not found:
+        raise Refused(403, f"{name} is no robot of this manager")
+    return Robot(*found[0])
+
+
+def _take_over(transaction: Transaction, robot: Robot, told: Beat, settings: Manager) -> None:
+    """Let another collection have the name, if the one before is gone for certain."""
+    left_s = robot.lease_until + settings.grace_s - transaction.now
+    if robot.identity and left_s > 0.0:
+        raise Refused(
+            409,
+            f"another collection works as {robot.name}, for another {left_s:.0f} s at least; "
+            "stop it, or register this one under a name of its own",
+        )
+    if robot.identity:
+        replaced(transaction, robot.name, settings)
+        robot.post_number = robot.letter_number = robot.letter_read = robot.lost_letter = 0
+        robot.settled, robot.state = True, "new"
+    robot.identity = told.identity
+
+
+def _arrived(transaction: Transaction, robot: Robot, told: Beat) -> bool:
+    """Let it be up; whether it can be given servers from now on, and could not before."""
+    could = robot.may_have(robot.letter_read)
+    if robot.state != "up":
+        transaction.run("UPDATE robots SET up_since = ? WHERE name = ?", transaction.now, robot.name)
+    robot.state = "up"
+    robot.letter_read = max(robot.letter_read, told.read)  # an old beat may have been long on its way
+    robot.settled = robot.settled or (told.read >= robot.lost_letter and not told.more)
+    transaction.run(
+        "UPDATE robots SET state = 'up', kind = 'joro', identity = ?, letter_read = ?, settled = ?, "
+        "sockets = ? WHERE name = ?",
+        robot.identity,
+        robot.letter_read,
+        int(robot.settled),
+        told.sockets,
+        robot.name,
+    )
+    return robot.may_have(robot.letter_read) and not could
+
+
+def _unknown(robot: Robot, posts: Sequence[Post]) -> list[Post]:
+    """The posts that were not taken yet, in order and without a gap."""
+    fresh = sorted((post for post in posts if post.number > robot.post_number), key=lambda post: post.number)
+    for expected, post in enumerate(fresh, robot.post_number + 1):
+        if post.number != expected:
+            raise Refused(
+                409,
+                f"post {expected} of {robot.name} is missing before {post.number}: its collection worked for "
+                "another manager, or was restored; register it under another name",
+            )
+    if fresh:
+        robot.post_number = fresh[-1].number
+    return fresh
+
+
+def _take(
+    transaction: Transaction, outbox: Outbox, robot: str, posts: Sequence[Post], settings: Manager
+) -> None:
+    """What was changed, given back and found, in this order: links go to whoever owns their server then."""
+    changes = journals.by_server(post.changes for post in posts)
+    efforts = [effort for post in posts for effort in post.efforts]
+    servers = known(transaction, changes)
+    new = register(transaction, [name for name in changes if name not in servers])
+    servers |= {server.name: server for server in new}
+    _file(transaction, outbox, robot, changes, servers)
+    _count(transaction, robot, servers, efforts)
+    place(transaction, outbox, new, settings)
+    hand_over(transaction, outbox, robot, [name for post in posts for name in post.released], settings)
+    offer(transaction, outbox, (link for post in posts for link in post.links), settings)
+
+
+def _file(
+    transaction: Transaction,
+    outbox: Outbox,
+    robot: str,
+    changes: Mapping[str, list[journals.Key]],
+    servers: dict[str, Server],
+) -> None:
+    entries: list[tuple[str, int, bool, Sequence[journals.Key]]] = []
+    for name, keys in changes.items():
+        server = servers[name]
+        is_late = server.owner != robot and not server.is_new
+        server.journal_number += 1
+        entries.append((name, server.journal_number, is_late, keys))
+        if is_late and server.owner is not None:
+            outbox.put(server.owner, Late(Changes(name, keys)))
+    journals.file(transaction, entries)
+
+
+def _count(
+    transaction: Transaction, robot: str, servers: dict[str, Server], efforts: Sequence[Effort]
+) -> None:
+    """Note how long the journals are, and what servers cost."""
+    spent: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for effort in efforts:
+        for place_, more in enumerate((effort.pages, effort.received_bytes, effort.elapsed_ms)):
+            spent[effort.server][place_] += more
+    transaction.run_many(
+        "UPDATE servers SET journal_number = ?, kb = kb + ? WHERE name = ?",
+        [
+            (server.journal_number, spent[name][1] / _KB if name in spent else 0.0, name)
+            for name, server in servers.items()
+        ],
+    )
+    transaction.run_many(
+        "UPDATE servers SET kb = kb + ? WHERE name = ?",
+        [(received / _KB, name) for name, (_, received, _) in spent.items() if name not in servers],
+    )
+    transaction.run_many(
+        "INSERT INTO efforts (robot, server, pages, bytes, ms) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (robot, server) DO UPDATE SET pages = efforts.pages + excluded.pages, "
+        "bytes = efforts.bytes + excluded.bytes, ms = efforts.ms + excluded.ms",
+        [(robot, name, *numbers) for name, numbers in spent.items()],
+    )
+
+
+def _note(transaction: Transaction, robot: Robot, told: Beat, lease_until: float) -> None:
+    transaction.run(
+        "UPDATE robots SET state = ?, lease_until = ?, beat_at = ?, post_number = ?, waiting = ?, "
+        "visited = ?, idle = ?, version = ? WHERE name = ?",
+        "down" if told.leaves else "up",
+        lease_until,
+        transaction.now,
+        robot.post_number,
+        told.waiting,
+        told.visited,
+        int(told.idle),
+        told.version,
+        robot.name,
+    )

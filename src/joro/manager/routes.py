@@ -1,0 +1,97 @@
+"""How does a beat get into the manager, and its answer out?
+
+In:    requests of robots that proved who they are.
+Out:   Starlette routes for beats, journals and the status.
+Never: lets a robot speak for another; takes a body without end, or one that is none of ours: 400 and a word
+       why, with nothing changed. Blocks the event loop: the store is asked in threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import wraps
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from joro.config.cooperate import Manager
+from joro.coordinate.beat import BEAT, BEAT_BYTES, JOURNAL, STATUS, Answer, Beat, encode
+from joro.errors import ControlError
+from joro.manager.beats import beat
+from joro.manager.journals import page
+from joro.manager.refusal import Refused, body_of
+from joro.manager.status import status
+from joro.store.control import Control
+
+#: One post may be longer than beats should be: that of a first commit, with all that was there before.
+BODY_LIMIT_BYTES = 16 * BEAT_BYTES
+MSGPACK = "application/msgpack"
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+_read = msgspec.msgpack.Decoder(Beat).decode
+
+
+def application_routes(control: Control, settings: Manager, who: Callable[[Request], str]) -> list[Route]:
+    """The routes of robots that beat; `who` names the robot that asks, or raises."""
+    desk = _Desk(control, settings, who)
+    return [
+        Route(BEAT, _told(desk.beat), methods=["POST"]),
+        Route(JOURNAL, _told(desk.journal)),
+        Route(STATUS, _told(desk.status)),
+    ]
+
+
+class _Desk:
+    def __init__(self, control: Control, settings: Manager, who: Callable[[Request], str]) -> None:
+        self._control = control
+        self._settings = settings
+        self._who = who
+
+    async def beat(self, request: Request) -> Response:
+        name = await asyncio.to_thread(self._who, request)
+        body = await body_of(request, BODY_LIMIT_BYTES)
+        return _packed(await asyncio.to_thread(self._beat, name, body))
+
+    def _beat(self, name: str, body: bytes) -> bytes:
+        try:
+            told = _read(body)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Refused(400, f"this is no beat: {error}") from None
+        if told.robot != name:
+            raise Refused(403, f"the token is {name}'s, the beat {told.robot[:60]}'s")
+        answer: Answer = beat(self._control, told, self._settings)
+        return encode(answer)
+
+    async def journal(self, request: Request) -> Response:
+        name = await asyncio.to_thread(self._who, request)
+        server, after = request.query_params.get("server", ""), request.query_params.get("after", "0")
+        if not server or not after.isdecimal() or len(after) > 18:
+            raise Refused(400, "ask ?server=SERVER&after=NUMBER")
+        found = await asyncio.to_thread(page, self._control, name, server, int(after))
+        return _packed(await asyncio.to_thread(encode, found))
+
+    async def status(self, request: Request) -> Response:
+        await asyncio.to_thread(self._who, request)
+        return JSONResponse(await asyncio.to_thread(status, self._control))
+
+
+def _packed(content: bytes) -> Response:
+    return Response(content, media_type=MSGPACK)
+
+
+def _told(endpoint: Endpoint) -> Endpoint:
+    """What goes wrong, as JSON a robot can show; 503 when the store is away: it asks another manager then."""
+
+    @wraps(endpoint)
+    async def answer(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except ControlError as error:
+            return JSONResponse({"problem": str(error)}, 503)
+        except Refused as refused:
+            return JSONResponse({"problem": refused.detail}, refused.status_code, refused.headers)
+
+    return answer

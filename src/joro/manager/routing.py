@@ -1,0 +1,226 @@
+"""Who gets a server, and the links to it?
+
+In:    links that robots found; servers that somebody gave back, left behind, or nobody has had yet.
+Out:   one owner for each server, told so by letter, and links in the box of whoever owns theirs.
+Never: gives a server to a robot that has not yet read what it lost; moves one that has an owner.
+Paper: S1-15 (new servers are assigned with nobody's help), S2-01 (the integration server routes links).
+
+While a server is on its way to an heir, its links go to the owner it still has: the journal takes them along.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from joro.config.cooperate import Manager
+from joro.coordinate.assign import by_rendezvous
+from joro.coordinate.beat import Given, Link, Post
+from joro.manager.mail import NOBODY, Outbox, emptied, reclaim
+from joro.manager.probing import tour
+from joro.store.control import Transaction
+from joro.url import server_of, try_canonical
+
+#: Robots that may be given servers: they are there, and have read and told everything about what they lost.
+AVAILABLE = "state = 'up' AND letter_read >= lost_letter AND settled = 1"
+
+
+@dataclass
+class Server:
+    """A row of `servers`."""
+
+    name: str
+    owner: str | None
+    heir: str | None
+    journal_number: int
+    most_pages: int | None
+    is_new: bool = False  # nobody knew of it before this transaction
+
+
+@dataclass(frozen=True)
+class Robots:
+    """Who may be given servers now: how many each has, and how many it collects side by side."""
+
+    held: dict[str, int]
+    sockets: dict[str, int]
+
+    def chosen(self, servers: Sequence[str], rule: str) -> list[str]:
+        """A robot for each server; there must be one."""
+        names = sorted(self.held)
+        if rule == "hash":
+            owners = [names[number] for number in by_rendezvous(servers, names)]
+        elif rule == "random":
+            owners = random.choices(names, k=len(servers))
+        else:
+            return self._least_loaded(names, len(servers))
+        for owner in owners:
+            self.held[owner] += 1
+        return owners
+
+    def _least_loaded(self, names: Sequence[str], count: int) -> list[str]:
+        """Always to whoever has the fewest servers for its sockets: what each will cost, nobody knows yet."""
+        heap = [(self.held[name] / self.sockets[name], name) for name in names]
+        heapq.heapify(heap)
+        owners: list[str] = []
+        for _ in range(count):
+            _, name = heap[0]
+            self.held[name] += 1
+            heapq.heapreplace(heap, (self.held[name] / self.sockets[name], name))
+            owners.append(name)
+        return owners
+
+
+def available(transaction: Transaction) -> Robots:
+    """The robots that may be given servers."""
+    found = transaction.rows(f"SELECT name, held, sockets FROM robots WHERE {AVAILABLE}")
+    return Robots(
+        {name: int(held) for name, held, _ in found},
+        {name: max(1, int(sockets)) for name, _, sockets in found},
+    )
+
+
+def known(transaction: Transaction, names: Iterable[str]) -> dict[str, Server]:
+    """What is known of these servers."""
+    rows = transaction.rows(
+        "SELECT name, owner, heir, journal_number, most_pages FROM servers WHERE name = ANY(?)", list(names)
+    )
+    return {row[0]: Server(*row) for row in rows}
+
+
+def register(transaction: Transaction, names: Sequence[str]) -> list[Server]:
+    """Make servers known that were not; nobody has them yet."""
+    now = transaction.now
+    transaction.insert("servers", "name, since, found_at", [(name, now, now) for name in names])
+    return [Server(name, None, None, 0, None, is_new=True) for name in names]
+
+
+def give(
+    transaction: Transaction,
+    outbox: Outbox,
+    pairs: Sequence[tuple[Server, str | None]],
+    *,
+    free_at: float | None = None,
+    most_pages: int | None = None,
+) -> None:
+    """Let robots own servers from now on; None: nobody."""
+    if not pairs:
+        return
+    change: defaultdict[str, int] = defaultdict(int)
+    for server, robot in pairs:
+        if server.owner is not None:
+            change[server.owner] -= 1
+        server.owner, server.heir, server.most_pages = robot, None, most_pages
+        if robot is not None:
+            change[robot] += 1
+            outbox.put(
+                robot, Given(server.name, server.journal_number, most_pages=most_pages), free_at=free_at
+            )
+    transaction.run_many(
+        "UPDATE servers SET owner = ?, heir = NULL, most_pages = ?, since = ?, read_at = NULL, "
+        "given_number = journal_number WHERE name = ?",
+        [(robot, most_pages, transaction.now, server.name) for server, robot in pairs],
+    )
+    transaction.run_many(
+        "UPDATE robots SET held = held + ? WHERE name = ?", [(more, name) for name, more in change.items()]
+    )
+
+
+def place(
+    transaction: Transaction,
+    outbox: Outbox,
+    servers: Sequence[Server],
+    settings: Manager,
+    *,
+    free_at: float | None = None,
+) -> None:
+    """Give servers that nobody has to robots by the rule; if there are none, they stay with nobody."""
+    robots = available(transaction)
+    if not servers or not robots.held:
+        return
+    owners = robots.chosen([server.name for server in servers], settings.rule)
+    pairs = list(zip(servers, owners, strict=True))
+    is_probing = settings.probe_pages > 0 and len(robots.held) > 1
+    new = [pair for pair in pairs if is_probing and pair[0].journal_number == 0]
+    old = [pair for pair in pairs if not (is_probing and pair[0].journal_number == 0)]
+    give(transaction, outbox, new, most_pages=settings.probe_pages, free_at=free_at)
+    give(transaction, outbox, old, free_at=free_at)
+
+
+def offer(transaction: Transaction, outbox: Outbox, links: Iterable[Link], settings: Manager) -> None:
+    """Send links to the owners of their servers; a server nobody knew of gets one."""
+    by_server = _by_server(links)
+    servers = known(transaction, by_server)
+    new = register(transaction, [name for name in by_server if name not in servers])
+    servers |= {server.name: server for server in new}
+    place(transaction, outbox, [server for server in servers.values() if server.owner is None], settings)
+    for name, found in by_server.items():
+        outbox.add_links(servers[name].owner or NOBODY, found)
+
+
+def _by_server(links: Iterable[Link]) -> Mapping[str, list[Link]]:
+    by_server: defaultdict[str, list[Link]] = defaultdict(list)
+    for link in links:
+        if try_canonical(link.url) == link.url:  # else nobody could collect it
+            by_server[server_of(link.url)].append(link)
+    return by_server
+
+
+def welcome(transaction: Transaction, outbox: Outbox, settings: Manager) -> None:
+    """Somebody is there again: share out what nobody has, and the links that waited for it."""
+    if not available(transaction).held:
+        return
+    names = [name for (name,) in transaction.rows("SELECT name FROM servers WHERE owner IS NULL")]
+    if names:
+        place(transaction, outbox, list(known(transaction, names).values()), settings)
+    offer(transaction, outbox, emptied(transaction, NOBODY), settings)
+
+
+def hand_over(
+    transaction: Transaction, outbox: Outbox, robot: str, names: Iterable[str], settings: Manager
+) -> None:
+    """What a robot gave back goes to the heirs, else to somebody by the rule; and the links to it too."""
+    servers = [server for server in known(transaction, names).values() if server.owner == robot]
+    if not servers:
+        return
+    heirs = available(transaction).held
+    probed = [server for server in servers if server.most_pages is not None]
+    moved = [(server, server.heir) for server in servers if server.heir in heirs and server not in probed]
+    others = [server for server in servers if server.heir not in heirs and server not in probed]
+    give(transaction, outbox, moved)
+    give(transaction, outbox, [(server, None) for server in others])
+    place(transaction, outbox, others, settings)
+    go_on(transaction, outbox, robot, probed, settings)
+    forward(transaction, outbox, robot, servers)
+
+
+def go_on(
+    transaction: Transaction, outbox: Outbox, robot: str, servers: Sequence[Server], settings: Manager
+) -> None:
+    """Send probed servers on to the next robot, or after the last one to the nearest."""
+    if not servers:
+        return
+    robots = available(transaction).held
+    stops = tour(transaction, robot, [server.name for server in servers], robots)
+    to_probe = [(server, stops[server.name][0]) for server in servers if stops[server.name][1]]
+    to_keep = [(server, stops[server.name][0]) for server in servers if not stops[server.name][1]]
+    give(transaction, outbox, to_probe, most_pages=settings.probe_pages or None)
+    give(transaction, outbox, to_keep)
+    place(transaction, outbox, [server for server, nearest in to_keep if nearest is None], settings)
+
+
+def forward(transaction: Transaction, outbox: Outbox, robot: str, servers: Iterable[Server]) -> None:
+    """Send what a robot has not read about servers that moved to those who have them now."""
+    owners = {server.name: server.owner or NOBODY for server in servers}
+    for link in reclaim(transaction, robot, owners):
+        outbox.add_links(owners[server_of(link.url)], [link])
+
+
+def hints(transaction: Transaction, posts: Iterable[Post]) -> tuple[dict[str, str], list[str]]:
+    """For a robot that can send links by itself: who has the servers they lead to, and who is not there."""
+    names = {server_of(link.url) for post in posts for link in post.links}
+    rows = transaction.rows("SELECT name, owner FROM servers WHERE name = ANY(?)", list(names))
+    silent = transaction.rows("SELECT name FROM robots WHERE state IN ('down', 'left') ORDER BY name")
+    return {name: owner for name, owner in rows if owner is not None}, [name for (name,) in silent]
