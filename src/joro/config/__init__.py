@@ -21,6 +21,7 @@ from joro.config.refresh import Refresh
 from joro.config.scope import Scope
 from joro.config.servers import PerServer, servers_like
 from joro.config.tree import FILE_NAME, Config, settings
+from joro.config.update import Update
 from joro.config.writing import render
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "Portal",
     "Refresh",
     "Scope",
+    "Update",
     "from_tables",
     "load",
     "parse",

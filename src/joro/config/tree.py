@@ -20,6 +20,7 @@ from joro.config.listening import Breaker, Portal
 from joro.config.politeness import Politeness
 from joro.config.refresh import Refresh
 from joro.config.scope import Scope
+from joro.config.update import Update
 
 FILE_NAME = "joro.toml"
 
@@ -39,6 +40,7 @@ class Config:
     breaker: Breaker = field(default_factory=Breaker)
     cooperate: Cooperate = field(default_factory=Cooperate)
     manager: Manager = field(default_factory=Manager)
+    update: Update = field(default_factory=Update)
 
 
 def settings(config: Config | None = None) -> Iterator[tuple[str, str, Any, str]]:

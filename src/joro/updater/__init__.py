@@ -1,0 +1,1 @@
+"""How does a robot become a newer one by itself, and the older one again when that fails?"""
