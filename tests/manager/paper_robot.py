@@ -25,6 +25,14 @@ def server_and_port(url: str) -> str:
     return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
 
 
+def spelled(url: str) -> str:
+    """With its port, as the paper writes http://www.etl.go.jp:80/."""
+    parts = urlsplit(url)
+    return (
+        f"{parts.scheme}://{server_and_port(url)}{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
+    )
+
+
 @dataclass
 class PaperRobot:
     """One PRS; `prsm` is the address of its manager."""
@@ -69,7 +77,7 @@ class PaperRobot:
         """All pages of the servers on the list, server after server."""
         by_server: dict[str, list[str]] = {}
         for url in self.servers:
-            by_server.setdefault(server_and_port(url), []).append(url)
+            by_server.setdefault(server_and_port(url), []).append(spelled(url))
         for server, pages in by_server.items():
             self._collect(server, pages)
 
@@ -110,7 +118,7 @@ class PaperRobot:
             try:
                 link = urldefrag(urljoin(url, written)).url
                 if link.startswith("http://") and urlsplit(link).hostname and server_and_port(link):
-                    found.append(link)
+                    found.append(spelled(link))
             except ValueError:
                 continue
         return [link for link in found if re.fullmatch(r"[!-~]+", link) and '"' not in link]

@@ -84,13 +84,11 @@ class Operator:
             raise Refused(403, "this form is not from a page of this login; load the page again")
         return fields
 
-    async def is_proved(self, request: Request) -> bool:
-        """Does a program show the operator's password ("Authorization: Bearer PASSWORD")?"""
-        shown = bearer_of(request)
-        if not shown:
-            return False
+    async def prove(self, request: Request) -> None:
+        """Let a program in that shows the operator's password ("Authorization: Bearer PASSWORD")."""
         seal, _ = await asyncio.to_thread(self._kept)
-        return await self._is_right(shown, seal)
+        if not await self._is_right(bearer_of(request), seal):
+            raise Refused(403, "this is not the operator's password")
 
     async def log_in(self, request: Request) -> Response:
         """Take the password of the login page."""

@@ -24,14 +24,13 @@ from joro.url import canonical
 RESTART_LETTER = "restart of "
 
 
-def seeds_in(text: str) -> list[str]:
-    """The seeds in a text, one a line; # starts a comment."""
-    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
+def seeds_of(lines: Iterable[str]) -> list[str]:
+    """The seeds in these lines; # starts a comment."""
     seeds: list[str] = []
-    for number, line in lines:
-        if line and not line.startswith("#"):
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not line.strip().startswith("#"):
             try:
-                seeds.append(canonical(line))
+                seeds.append(canonical(line.strip()))
             except BadUrl as error:
                 raise BadSeeds(f"line {number:,}: {error.problem}", remedy=error.remedy) from None
     return list(dict.fromkeys(seeds))

@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import logging
 
+import msgspec
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from joro.config.cooperate import Manager
@@ -23,6 +24,8 @@ from joro.manager.pages_look import Look
 from joro.manager.pages_map import robot_map
 from joro.manager.pages_rows import robots_shown, totals
 from joro.manager.refusal import Refused, body_of
+from joro.manager.status import status
+from joro.manager.tokens import bearer_of, robot_of
 from joro.store.control import Control
 
 log = logging.getLogger(__name__)
@@ -118,27 +121,42 @@ class Pages:
         return RedirectResponse(f"{RESTART}?done=set", 303)
 
     async def seeds(self, request: Request) -> Response:
-        """Take in seeds: of a form, or one URL a line of a program that shows the operator's password."""
-        if await self._operator.is_proved(request):
-            text = (await body_of(request, SEEDS_LIMIT_BYTES)).decode("utf-8", "replace")
-            count = await asyncio.to_thread(self._add_seeds, text)
-            return PlainTextResponse(f"{count} seeds taken\n")
+        """Take in seeds: of a form, or as a list in JSON of a program that shows the operator's password."""
+        if bearer_of(request):
+            await self._operator.prove(request)
+            urls = orders.seeds_of(_listed(await body_of(request, SEEDS_LIMIT_BYTES)))
+            await asyncio.to_thread(self._add_seeds, urls)
+            return JSONResponse({"seeds": len(urls)})
         said = await self._operator.ordered(request)
-        await asyncio.to_thread(self._add_seeds, said.get("seeds", [""])[0])
+        urls = orders.seeds_of(said.get("seeds", [""])[0].splitlines())
+        await asyncio.to_thread(self._add_seeds, urls)
         return RedirectResponse(f"{RESTART}?done=seeds", 303)
 
-    def _add_seeds(self, text: str) -> int:
-        urls = orders.seeds_in(text)
+    def _add_seeds(self, urls: list[str]) -> None:
         with self._control.transaction() as transaction:
             orders.add_seeds(transaction, urls, self._settings)
         log.info("%d seeds were added", len(urls))
-        return len(urls)
+
+    async def status(self, request: Request) -> Response:
+        """How all of it goes, for programs: of the operator, of robots, or on this machine."""
+        if not bearer_of(request):
+            await self._operator.visitor(request)
+        elif await asyncio.to_thread(robot_of, self._control, bearer_of(request)) is None:
+            await self._operator.prove(request)
+        return JSONResponse(await asyncio.to_thread(status, self._control))
 
     async def ask_password(self, request: Request) -> Response:
         return self._look.page("login.html", problem="")
 
     def _shown(self, request: Request, visitor: Visitor, page: Response) -> Response:
         return visitor.sees(page, secure=request.url.scheme == "https")
+
+
+def _listed(body: bytes) -> list[str]:
+    try:
+        return msgspec.json.decode(body, type=list[str])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Refused(400, f"this is no list of seeds: {error}") from None
 
 
 def _limit(said: dict[str, list[str]]) -> int | None:

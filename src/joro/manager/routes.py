@@ -22,7 +22,7 @@ from joro.coordinate.beat import BEAT, BEAT_BYTES, JOURNAL, STATUS, Answer, Beat
 from joro.errors import ControlError
 from joro.manager.beats import beat
 from joro.manager.journals import page
-from joro.manager.refusal import Refused, body_of
+from joro.manager.refusal import Refused, body_of, refused, without_store
 from joro.manager.status import status
 from joro.store.control import Control
 
@@ -90,8 +90,8 @@ def _told(endpoint: Endpoint) -> Endpoint:
         try:
             return await endpoint(request)
         except ControlError as error:
-            return JSONResponse({"problem": str(error)}, 503)
-        except Refused as refused:
-            return JSONResponse({"problem": refused.detail}, refused.status_code, refused.headers)
+            return without_store(request, error)
+        except Refused as error:
+            return refused(request, error.status_code, error.detail, error.headers)
 
     return answer

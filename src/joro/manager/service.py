@@ -18,26 +18,38 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from joro.clock import Clock
+from joro.coordinate.beat import STATUS
 from joro.errors import BadMessage, ControlError, JoroError, UsageError
+from joro.manager import releases
 from joro.manager.classic import Classic, Limits
 from joro.manager.logbook import Logbook
 from joro.manager.operator import LOGIN, Operator
 from joro.manager.pages import LIST_ROBOT, RESTART, SEEDS, Pages
 from joro.manager.pages_look import Look
+from joro.manager.refusal import note, refused, without_store
+from joro.manager.routes import application_routes
+from joro.manager.tokens import checked
 from joro.store.collection import Collection
 from joro.store.control import Control
 
 log = logging.getLogger(__name__)
 
+#: The log of what a manager did and refused: so much is kept, in so many files.
+LOG_BYTES, LOG_FILES = 10_000_000, 5
 #: Where people look, and are answered with pages.
 _FOR_PEOPLE = (LIST_ROBOT, RESTART, LOGIN, "/logout")
 
@@ -50,12 +62,16 @@ def application(
     look = Look(collection.path.resolve().name)
     service = Service(control, look)
     logbook = Logbook(control, collection.logs, settings.skew_s)
-    operator = Operator(control, clock.now)
+    pages = Pages(control, settings, Operator(control, clock.now), look)
+    who = partial(checked, control)
     return Starlette(
         routes=[
             Route("/healthz", service.healthz),
+            Route(STATUS, pages.status),
+            *application_routes(control, settings, who),
+            *releases.routes(collection.path / "releases", who),
             *Classic(control, settings, logbook, limits).routes,
-            *Pages(control, settings, operator, look).routes,
+            *pages.routes,
         ],
         exception_handlers={kind: service.problem for kind in (HTTPException, JoroError, Exception)},
     )
@@ -80,15 +96,15 @@ class Service:
     async def problem(self, request: Request, error: Exception) -> Response:
         """One line for whatever went wrong; what broke inside stays inside."""
         status, said, headers = _status(error)
-        path, address = request.url.path, request.client.host if request.client else "?"
+        path = request.url.path
         if status == 500:
             log.error("%s failed", path, exc_info=error)
-        else:
-            reason = error if isinstance(error, ControlError) else said
-            log.warning("refused %s %s to %s: %d %s", request.method, path, address, status, reason)
         if path in _FOR_PEOPLE or (path == SEEDS and _is_form(request)):
+            note(request, status, said)
             return self._told(request, status, said)
-        return JSONResponse({"problem": said}, status, headers)
+        if isinstance(error, ControlError):
+            return without_store(request, error)
+        return refused(request, status, said, headers)
 
     def _told(self, request: Request, status: int, said: str) -> Response:
         """The same for people."""
@@ -103,7 +119,7 @@ def _status(error: Exception) -> tuple[int, str, dict[str, str]]:
     if isinstance(error, HTTPException):
         return error.status_code, error.detail, dict(error.headers or {})
     if isinstance(error, ControlError):
-        return 503, "the control store does not answer; come again", {"retry-after": "1"}
+        return 503, str(error), {}
     if isinstance(error, BadMessage | UsageError):
         return 400, str(error), {}
     return 500, "something broke in the manager", {}
@@ -111,3 +127,22 @@ def _status(error: Exception) -> tuple[int, str, dict[str, str]]:
 
 def _is_form(request: Request) -> bool:
     return request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+
+
+@contextmanager
+def write_log(folder: Path) -> Iterator[None]:
+    """Write what the manager reports into its log (S1's prsm.log) as long as the block lasts."""
+    ours = logging.getLogger("joro")
+    file = RotatingFileHandler(
+        folder / "manager.log", maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8"
+    )
+    file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    before = ours.level
+    ours.addHandler(file)
+    ours.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        ours.removeHandler(file)
+        ours.setLevel(before)
+        file.close()
