@@ -16,6 +16,7 @@ WIDTH, HEIGHT = 1_000.0, 420.0
 MOST = 40
 _LARGEST, _SMALLEST = 44.0, 7.0
 _GAP = 6.0
+_INWARDS, _ASIDE = 1.0, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,11 @@ class Circle:
     radius: float
     servers: int
     state: str
+
+    @property
+    def name_y(self) -> float:
+        """Where its name stands: outside, where no arrows are."""
+        return self.y - self.radius - 7 if self.y < HEIGHT / 2 else self.y + self.radius + 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +78,16 @@ def robot_map(robots: Sequence[tuple[str, int, str]], moves: Mapping[tuple[str, 
 
 
 def _arrow(source: Circle, target: Circle, count: int) -> Arrow:
-    """Bent to one side, so that servers that move both ways show as two arrows."""
-    dx, dy = target.x - source.x, target.y - source.y
-    length = math.hypot(dx, dy) or 1.0
-    bend = 0.16
-    middle_x, middle_y = (source.x + target.x) / 2 - dy * bend, (source.y + target.y) / 2 + dx * bend
-    start = _towards(source, middle_x, middle_y, source.radius + _GAP)
-    end = _towards(target, middle_x, middle_y, target.radius + _GAP)
-    path = f"M{start[0]:.1f} {start[1]:.1f}Q{middle_x:.1f} {middle_y:.1f} {end[0]:.1f} {end[1]:.1f}"
-    label_x, label_y = middle_x + dy / length * length * bend / 2, middle_y - dx / length * length * bend / 2
-    return Arrow(path, count, round(label_x, 1), round(label_y, 1), f"{source.name} → {target.name}")
+    """Bent inwards, past the robots between; two ways differ, so that servers that move both show as two."""
+    inwards = _INWARDS if source.name < target.name else _INWARDS / 4
+    middle_x, middle_y = (source.x + target.x) / 2, (source.y + target.y) / 2
+    x = middle_x + (WIDTH / 2 - middle_x) * inwards - (target.y - source.y) * _ASIDE
+    y = middle_y + (HEIGHT / 2 - middle_y) * inwards + (target.x - source.x) * _ASIDE
+    start = _towards(source, x, y, source.radius + _GAP)
+    end = _towards(target, x, y, target.radius + _GAP)
+    path = f"M{start[0]:.1f} {start[1]:.1f}Q{x:.1f} {y:.1f} {end[0]:.1f} {end[1]:.1f}"
+    label_x, label_y = (start[0] + 2 * x + end[0]) / 4, (start[1] + 2 * y + end[1]) / 4  # the curve's middle
+    return Arrow(path, count, round(label_x, 1), round(label_y + 4, 1), f"{source.name} → {target.name}")
 
 
 def _towards(circle: Circle, x: float, y: float, distance: float) -> tuple[float, float]:

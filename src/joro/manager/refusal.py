@@ -40,7 +40,7 @@ def refused(request: Request, status: int, said: str, headers: Mapping[str, str]
 
 
 def without_store(request: Request, error: ControlError) -> Response:
-    """The same while the control store is away: robots ask another manager then. Only the log says where it is."""
+    """The same while the control store is away: robots ask another manager. Only the log says where it is."""
     note(request, 503, str(error))
     return JSONResponse(
         {"problem": "the control store does not answer; ask again"}, 503, {"retry-after": "1"}

@@ -32,13 +32,14 @@ class SqliteControl:
         self._idle: list[sqlite3.Connection] = []
         self._alone = threading.Lock()  # fairer than SQLite's polling, and cheaper
         try:
+            path.touch(mode=0o600)  # there are hashes of tokens in it, and what logins are signed with
             with self.transaction() as transaction:
                 is_new = not transaction.rows("SELECT 1 FROM sqlite_schema WHERE name = 'notes'")
                 prepare(transaction, is_new=is_new, blob="BLOB")
         except ControlError:
             self.close()
             raise
-        except sqlite3.Error as error:
+        except (OSError, sqlite3.Error) as error:
             raise ControlError(
                 f"{path} cannot be used as control store: {error}", remedy="mend it or move it away"
             ) from None
