@@ -21,6 +21,7 @@ COMMANDS = {
     "init": ("init", "Make a new collection."),
     "run": ("run", "Collect, index and serve: everything together."),
     "crawl": ("crawl", "Collect pages, starting at the seeds given."),
+    "cooperate": ("cooperate", "Collect for a manager, together with other robots."),
     "refresh": ("refresh", "Visit known pages again, to keep them fresh."),
     "index": ("index", "Make collected pages searchable."),
     "search": ("search", "Search the collected pages."),

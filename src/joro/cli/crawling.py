@@ -26,6 +26,7 @@ from joro.robotset import RobotSet
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
 from joro.store.layout import reshare, set_share_count, share_count, shares, total_counts
+from joro.store.membership import membership
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,11 @@ def collect(
     return_large_blocks()
     collection = command.adapted(collection)
     count = processes or collection.config.machine.processes
+    if (robot := membership(collection.frontier)) is not None:
+        raise UsageError(
+            f"{collection.path} works for a manager, as {robot.name}",
+            remedy=f"run: joro cooperate -C {collection.path}",
+        )
     with collection.lock("robot"):
         with _all_shares(collection, count):
             _lay_out(collection, count)
@@ -121,7 +127,7 @@ async def _collect(
     collection: Collection, seeds: list[str], limit: int | None, quiet: bool, command: Command
 ) -> Report:
     robot = Robot(collection, RealClock(), page_limit=limit, discovers=command.discovers)
-    return await _run(collection, robot.collect(seeds), robot.stop, robot.report, quiet)
+    return await run_shown(collection, robot.collect(seeds), robot.stop, robot.report, quiet)
 
 
 async def _collect_with_many(
@@ -131,7 +137,7 @@ async def _collect_with_many(
     file.write_text("".join(f"{url}\n" for url in seeds))
     words = [sys.executable, "-m", "joro", *command.words, "-C", str(collection.path), "--seeds", str(file)]
     robots = RobotSet(lambda number: [*words, "--share", str(Share(number, count))], count, page_limit=limit)
-    report = await _run(collection, robots.collect(), robots.stop, lambda: total(robots.reports), quiet)
+    report = await run_shown(collection, robots.collect(), robots.stop, lambda: total(robots.reports), quiet)
     if not report.found:
         raise _nothing_known(collection)
     return report
@@ -151,13 +157,14 @@ def _nothing_known(collection: Collection) -> UsageError:
     return UsageError(f"{collection.path} knows no page yet", remedy="give a seed: joro crawl https://…")
 
 
-async def _run(
+async def run_shown(
     collection: Collection,
     work: Coroutine[Any, Any, None],
     stop: Callable[[], None],
     report: Callable[[], Report],
     quiet: bool,
 ) -> Report:
+    """Show how the work goes, until it is done or Ctrl-C stops it; the last report."""
     loop = asyncio.get_running_loop()
     stopped = False
 
@@ -210,7 +217,7 @@ def collect_share(collection: Collection, seeds: list[str], share: Share, comman
 
 async def _collect_share(collection: Collection, seeds: list[str], share: Share, command: Command) -> None:
     robot = Robot(collection, RealClock(), share=share, discovers=command.discovers)
-    reporter = asyncio.create_task(_report(robot))
+    reporter = asyncio.create_task(keep_reporting(robot.report, robot.stop))
     try:
         await robot.collect(seeds)
     finally:
@@ -218,21 +225,21 @@ async def _collect_share(collection: Collection, seeds: list[str], share: Share,
     print(msgspec.json.encode(robot.report()).decode(), flush=True)
 
 
-async def _report(robot: Robot) -> None:
+async def keep_reporting(report: Callable[[], Report], stop: Callable[[], None]) -> None:
     """Tell how things go now and then and whenever asked; the end of the questions is the end of the work."""
     loop = asyncio.get_running_loop()
     questions = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(questions), sys.stdin)
     try:
         while not questions.at_eof():
-            print(msgspec.json.encode(robot.report()).decode(), flush=True)
+            print(msgspec.json.encode(report()).decode(), flush=True)
             with suppress(TimeoutError):
                 async with asyncio.timeout(REPORT_EVERY_S):
                     await questions.readline()
     except BrokenPipeError:
         pass  # the set was killed, which is the end of the questions, too
     finally:
-        robot.stop()
+        stop()
 
 
 def return_large_blocks() -> None:

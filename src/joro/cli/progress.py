@@ -48,10 +48,11 @@ class Meter:
         report = self._report()
         failures = sum(number for outcome, number in report.outcomes.items() if outcome in _FAILURES)
         revisits = f" · {report.revisits:,} revisits" if report.revisits else ""
+        word = f" · {report.word}" if report.word else ""
         return (
             f"{report.visited:,} pages · {self._rate(report.visits):,.0f}/s{revisits}"
             f" · {report.waiting:,} waiting · {failures:,} errors · {report.sockets} sockets"
-            f" · {report.bytes / 1e6:,.1f} MB"
+            f" · {report.bytes / 1e6:,.1f} MB{word}"
         )
 
     def _rate(self, visits: int) -> float:

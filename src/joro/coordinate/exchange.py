@@ -34,6 +34,7 @@ class Exchange:
     """One robot's letter boxes, and its fixed share (see `post.Neighbours`)."""
 
     failure: Exception | None = None
+    word = ""
     open_until = math.inf
     wants_commit = is_parting = False
 

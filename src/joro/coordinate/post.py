@@ -27,6 +27,10 @@ class Neighbours(Protocol):
         """Why working together has ended for good."""
 
     @property
+    def word(self) -> str:
+        """For people: what keeps us from collecting; nothing when all is well."""
+
+    @property
     def open_until(self) -> float:
         """Until when servers may be asked; from then on nobody may be out."""
 

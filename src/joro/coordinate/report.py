@@ -25,6 +25,7 @@ class Report(msgspec.Struct):
     read: dict[int, int] = msgspec.field(default_factory=dict)  # batches, by sender
     stopped: bool = False  # a person ended it
     revisits: int = 0  # those of the visits that went to pages visited before
+    word: str = ""  # for people: what keeps it from collecting
 
     @property
     def waiting(self) -> int:
@@ -46,6 +47,7 @@ def total(reports: Sequence[Report]) -> Report:
         sockets=sum(report.sockets for report in reports),
         idle=all(report.idle for report in reports),
         revisits=sum(report.revisits for report in reports),
+        word=next((report.word for report in reports if report.word), ""),
     )
 
 

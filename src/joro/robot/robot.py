@@ -442,6 +442,7 @@ class Robot:
             dict(self.neighbours.sent),
             dict(self.neighbours.read),
             revisits=self.revisits,
+            word=self.neighbours.word,
         )
 
     def _is_over(self, under_way: int = 0) -> bool:

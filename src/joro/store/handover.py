@@ -29,6 +29,7 @@ from joro.store.frontier import Frontier
 from joro.store.journal import Keys, Recorded, by_server
 from joro.store.queue import Queue
 from joro.store.records import PageRecord, ServerRecord
+from joro.store.seen import SeenSet
 from joro.url import fingerprint
 
 #: What is kept under the name of a server.
@@ -127,6 +128,17 @@ class Movable(Frontier):
     def _get_to_know(self, marks: list[int]) -> None:
         new = self._seen.add(np.array(marks, np.uint64)).tolist() if marks else []
         self._fresh += [marks[place] for place in new]
+
+    def forget_marks(self) -> None:
+        """No server is here any more: let every page be new. With the next commit, or again after a crash."""
+        for path in (self._path.parent / "seen").glob("*.seen"):
+            path.unlink()
+        self._seen = SeenSet(self._path.parent / "seen")
+        for key in self._unmerged:
+            self._batch.delete(key)
+        self._unmerged.clear()
+        self._fresh.clear()
+        self._recent.clear()
 
     def merge(self, server: str, late: Keys, dates: Dates) -> None:
         """Take in what another robot did to a server of ours before it was ours; only right after a commit.

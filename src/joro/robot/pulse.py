@@ -1,0 +1,222 @@
+"""How does a robot stay in touch with its managers, while it works?
+
+In:    what the robot has to tell (`member`), whenever its manager wants to hear from it.
+Out:   answers, letters with the journals they speak of, logs brought once a day.
+Never: blocks the robot: HTTP happens in threads. Gives up because nobody answers: people are told how long it
+       has been, and it goes on when somebody does. Goes on when a manager refuses: that is a failure.
+Paper: S1 5.1.1: polling, started by the robot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from joro.clock import Clock
+from joro.coordinate.beat import BEAT, JOURNAL, Answer, Changes, Given, JournalPage, Letter
+from joro.coordinate.caller import Managers, is_passing
+from joro.coordinate.messages import SUBMIT_LOG
+from joro.errors import JoroError, TransferError
+from joro.robot.transfers import Transfers
+
+if TYPE_CHECKING:
+    from joro.robot.member import Member
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+#: Journals read side by side, and letters looked at together.
+READERS, TOGETHER = 4, 64
+#: How often to knock where nobody answers, and how long to wait there at most.
+KNOCK_S, SILENCE_S = 1.0, 10.0
+#: A lease is four times as long as the longest silence in a beat: enough to ask another manager.
+SILENCES_A_LEASE = 4.0
+#: How often the logs are looked at, and again after a failure.
+LOGS_EVERY_S, LOGS_AGAIN_S = 60.0, 3_600.0
+#: How long a robot that ends goes on trying to tell its last posts.
+PATIENCE_S = 10.0
+
+_answer = msgspec.msgpack.Decoder(Answer).decode
+_page = msgspec.msgpack.Decoder(JournalPage).decode
+
+
+class Pulse:
+    """The beats of one robot; `open_line` makes a line to its managers for one thread."""
+
+    member: Member
+
+    def __init__(self, open_line: Callable[[], Managers], transfers: Transfers, clock: Clock) -> None:
+        self._open_line = open_line
+        self._transfers = transfers
+        self._clock = clock
+        self._lines = threading.local()
+        self._beats = ThreadPoolExecutor(1, "beat")
+        self._reads = ThreadPoolExecutor(READERS, "journal")
+        self._soon, self._letters = asyncio.Event(), asyncio.Event()
+        self._loops: list[asyncio.Task[None]] = []
+        self._silence_s = SILENCE_S
+        self._heard_at = clock.now()
+        self._problem = ""
+        self.failure: Exception | None = None
+
+    @property
+    def away(self) -> str:
+        """For people: since when no manager answers, and what the last one did; nothing if one does."""
+        if not self._problem:
+            return ""
+        return f"no manager for {self._clock.now() - self._heard_at:,.0f} s ({self._problem})"
+
+    def start(self) -> None:
+        """Begin to beat."""
+        loops = (self._beat_on(), self._read_letters(), self._bring_logs())
+        self._loops = [asyncio.create_task(loop) for loop in loops]
+        for loop in self._loops:
+            loop.add_done_callback(self._ended)
+
+    def hurry(self) -> None:
+        """Beat at once."""
+        self._soon.set()
+
+    def read_on(self) -> None:
+        """Letters that had to wait may be read now."""
+        self._letters.set()
+
+    def _ended(self, loop: asyncio.Task[None]) -> None:
+        if not loop.cancelled() and loop.exception() is not None:
+            error = loop.exception()
+            self.failure = self.failure or (error if isinstance(error, Exception) else None)
+            self.member.open_until = 0.0
+            self.member.is_over()
+
+    async def _beat_on(self) -> None:
+        while True:
+            pause_s = await self._beat()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._clock.real_s(pause_s)):
+                    await self._soon.wait()
+            self._soon.clear()
+
+    async def _beat(self, *, leaves: bool = False) -> float:
+        """One beat; seconds to the next one."""
+        sent_at, told = self._clock.now(), self.member.beat(leaves=leaves)
+        try:
+            answer = await self._told(self._beats, lambda: self._send(told))
+        except TransferError as error:
+            if not is_passing(error):
+                raise
+            if not self._problem:
+                log.warning("no manager answers: %s", error.problem)
+            self._problem = error.problem
+            return KNOCK_S
+        if self._problem:
+            log.warning("a manager answers again")
+        self._problem, self._heard_at = "", self._clock.now()
+        if answer.lease_s:
+            self._silence_s = min(answer.lease_s / SILENCES_A_LEASE, SILENCE_S)
+        self.member.answered(answer, sent_at)
+        self._letters.set()
+        return answer.beat_s
+
+    def _send(self, told: bytes) -> Answer:
+        return _understood(_answer, self._line().post(BEAT, told, silence_s=self._silence_s))
+
+    async def _read_letters(self) -> None:
+        while True:
+            await self._letters.wait()
+            self._letters.clear()
+            while letters := self._next_letters():
+                came_at = self._clock.now()
+                histories = await asyncio.gather(*map(self._history, letters))
+                for letter, history in zip(letters, histories, strict=True):
+                    self.member.is_read(letter, history, came_at)
+
+    def _next_letters(self) -> list[Letter]:
+        letters: list[Letter] = []
+        while len(letters) < TOGETHER and (letter := self.member.next_letter()) is not None:
+            letters.append(letter)
+        return letters
+
+    async def _history(self, letter: Letter) -> list[tuple[bool, Changes]]:
+        """The journal of a server that is given; it is asked for until it comes."""
+        content = letter.content
+        if not isinstance(content, Given) or not content.journal:
+            return []
+        while True:
+            try:
+                return await self._told(self._reads, lambda: self._journal(content.server))
+            except TransferError as error:
+                if not is_passing(error):
+                    raise
+                await asyncio.sleep(self._clock.real_s(KNOCK_S))
+
+    def _journal(self, server: str) -> list[tuple[bool, Changes]]:
+        history: list[tuple[bool, Changes]] = []
+        after, more = 0, True
+        while more:
+            path = f"{JOURNAL}?server={quote(server, safe='')}&after={after}"
+            page = _understood(_page, self._line().get(path, silence_s=SILENCE_S))
+            history += [(is_late, changes) for _, is_late, changes in page.changes]
+            after, more = page.changes[-1][0] if page.changes else after, page.more and bool(page.changes)
+        return history
+
+    async def _bring_logs(self) -> None:
+        while True:
+            await asyncio.sleep(self._clock.real_s(LOGS_EVERY_S))
+            try:
+                await self._told(self._reads, self._submit_logs)
+            except (JoroError, OSError) as error:
+                log.warning("the transfer log could not be brought: %s", error)
+                await asyncio.sleep(self._clock.real_s(LOGS_AGAIN_S))
+
+    def _submit_logs(self) -> None:
+        for path in self._transfers.pending():
+            message = self._transfers.message(path)
+            self._line().post(SUBMIT_LOG, message, kind="application/x-gzip", silence_s=SILENCE_S)
+            self._transfers.accepted(path)
+        self._transfers.tidy()
+
+    async def stop(self) -> None:
+        """Tell what is left, and that this was the last beat; if nobody answers, it is told next time."""
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        if self._loops and self.failure is None:
+            with suppress(TimeoutError, TransferError):
+                async with asyncio.timeout(PATIENCE_S):
+                    await self._say_goodbye()
+        self._beats.shutdown(wait=False, cancel_futures=True)
+        self._reads.shutdown(wait=False, cancel_futures=True)
+
+    async def _say_goodbye(self) -> None:
+        await self._beat(leaves=True)
+        while self.member.has_posts and not self._problem:
+            await self._beat(leaves=True)
+
+    async def _told(self, threads: ThreadPoolExecutor, call: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(threads, call)
+
+    def _line(self) -> Managers:
+        """This thread's own."""
+        line: Managers | None = getattr(self._lines, "line", None)
+        if line is None:
+            line = self._lines.line = self._open_line()
+        return line
+
+
+def _understood(decode: Callable[[bytes], T], content: bytes) -> T:
+    try:
+        return decode(content)
+    except msgspec.DecodeError as error:
+        raise TransferError(
+            f"a manager answers what we do not understand ({error})",
+            remedy="see whether it is a manager of this version",
+        ) from None
