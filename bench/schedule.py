@@ -2,14 +2,14 @@
 
 A decision is a whole round of one page: its date comes, its entry is read from the calendar, what is known of
 its changes gives the interval it wishes at the present price, and it waits in its server's queue; its visit
-comes home, its history, its interval, its next date and its record are made anew, and what its server's pages
-wish together. Looks at entries that are not due yet count as cost, not as decisions. All is committed as the
-robot does it, 500 visits at a time.
+comes home, its history, interval and next date are made anew, and what its server's pages wish together.
+Looks at entries that are not due yet count as cost, not as decisions. All is committed as the robot does it.
 
-It is the robot's own code (`Keeper`, `Frontier`) on a frontier as a crawl leaves it. Left out is what any
-visit takes, whether it is planned or not: taking the page from its queue, reading its record for the request,
-and closing the visit. What RocksDB's own threads do counts whole. Each size runs in a process of its own,
-which also reports the most memory it had while it decided. Planning rounds are counted apart.
+It is the robot's own code (`Keeper`, `Frontier`) on a frontier as a crawl leaves it, in steady state, but for
+requests, reading and the archive. What deciding costs is the difference between two processes that take
+turns on frontiers alike. One decides. The other visits as many known pages in no order at all: it reads their
+records, lets them wait, takes them, writes records and queues and servers, commits, and decides nothing. CPU
+time is that of the whole processes, RocksDB's threads included. Planning rounds are counted apart.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from joro.clock import FakeClock
 from joro.config import Refresh
@@ -32,19 +34,22 @@ from joro.robot.keeper import Keeper
 from joro.robot.lessons import dated
 from joro.robot.planner import Planner
 from joro.robot.policy import Policy
-from joro.schedule import change
+from joro.schedule import change, prior
 from joro.schedule.plan import wish
 from joro.store.frontier import Frontier
 from joro.store.records import PageRecord, Upkeep
-from joro.url import fingerprint
+from joro.url import fingerprint, server_of
 
 #: The curve; `JORO_SCHEDULE_PAGES=100000000` runs the size issue 4 speaks of (an hour, 40 GB of disk).
 SIZES = (1_000_000, int(os.environ.get("JORO_SCHEDULE_PAGES", "10000000")))
 PAGES_PER_SERVER = 100
-DECISIONS = 100_000
+#: Each process has so many turns, of so many pages; the first turn does not count.
+TURNS, TURN = 11, 10_000
 #: Visits to a commit, as the robot has it.
 COMMIT = 500
 START, DAY_S = 1.7e9, 86_400.0
+#: Planning rounds before the first page is due, a day apart: the robot is not new.
+PLANNED = 3
 #: The budget is a visit to every page in so many days.
 USUAL_DAYS = 12
 
@@ -54,19 +59,20 @@ def figures() -> dict[str, tuple[float, str]]:
     curve = [_measure(pages) for pages in SIZES]
     for point in curve:
         print(
-            f"  {point['pages']:>12,.0f} pages: {point['decisions']:,.0f} decisions per CPU-s,"
-            f" {point['looks']:.2f} looks to each; µs: bring {point['bring_us']:.1f}, learn"
-            f" {point['learn_us']:.1f}, commit {point['commit_us']:.1f}, RocksDB's threads"
-            f" {point['threads_us']:.1f}; left out {point['visit_us']:.1f};"
-            f" a round {point['round_us']:.1f} µs a server; {point['peak_mb']:,.0f} MB"
+            f"  {point['pages']:>12,.0f} pages: {1e6 / point['cost_us']:,.0f} decisions per CPU-s"
+            f" ({point['least_us']:.1f} to {point['most_us']:.1f} µs in the quartiles of the turns),"
+            f" {1e6 / point['whole_us']:,.0f} with all that revisiting takes;"
+            f" {point['looks']:.2f} looks to a visit; a round {point['round_us']:.1f} µs a server;"
+            f" {point['peak_mb']:,.0f} MB"
         )
     first, last = curve[0], curve[-1]
     slope = (last["peak_mb"] - first["peak_mb"]) / np.log10(last["pages"] / first["pages"])
     return {
         "schedule.pages": (last["pages"], "pages"),
-        "schedule.decisions_per_cpu_s": (last["decisions"], "pages/CPU-s"),
-        "schedule.decisions_per_cpu_s_1m": (first["decisions"], "pages/CPU-s"),
-        "schedule.looks_per_cpu_s": (last["decisions"] * last["looks"], "pages/CPU-s"),
+        "schedule.decisions_per_cpu_s": (1e6 / last["cost_us"], "pages/CPU-s"),
+        "schedule.decisions_per_cpu_s_1m": (1e6 / first["cost_us"], "pages/CPU-s"),
+        "schedule.revisits_per_cpu_s": (1e6 / last["whole_us"], "pages/CPU-s"),
+        "schedule.looks_per_visit": (last["looks"], ""),
         "schedule.round_us_per_server": (last["round_us"], "µs"),
         "schedule.memory_mb": (last["peak_mb"], "MB"),
         "schedule.memory_mb_per_tenfold": (slope, "MB"),
@@ -74,10 +80,40 @@ def figures() -> dict[str, tuple[float, str]]:
 
 
 def _measure(pages: int) -> dict[str, float]:
+    """Fill a frontier, copy it, and let two processes take turns."""
     with tempfile.TemporaryDirectory() as directory:
-        command = [sys.executable, "-m", "bench.schedule", str(pages), directory]
-        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return dict(json.loads(output))
+        decides, repeats = Path(directory, "decides"), Path(directory, "repeats")
+        _call(pages, decides, "fill").communicate()
+        shutil.copytree(decides, repeats, copy_function=_linked)
+        teams = [_call(pages, decides, "decide"), _call(pages, repeats, "repeat")]
+        turns = [[_turn(team) for team in teams] for _ in range(TURNS)]
+        last, _ = [json.loads(team.communicate("")[0]) for team in teams]
+    costs = np.array([[turn["cpu_us"] for turn in pair] for pair in turns[1:]])
+    extra = costs[:, 0] - costs[:, 1]
+    return dict(last) | {
+        "cost_us": float(extra.mean()),
+        "least_us": float(np.quantile(extra, 0.25)),
+        "most_us": float(np.quantile(extra, 0.75)),
+        "whole_us": float(costs[:, 0].mean()),
+    }
+
+
+def _linked(source: str, target: str) -> None:
+    """Tables are never written again; everything else is."""
+    (os.link if source.endswith(".sst") else shutil.copy)(source, target)
+
+
+def _call(pages: int, directory: Path, what: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "bench.schedule", str(pages), str(directory), what]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _turn(team: subprocess.Popen[str]) -> dict[str, float]:
+    assert team.stdin is not None
+    assert team.stdout is not None
+    team.stdin.write("\n")
+    team.stdin.flush()
+    return dict(json.loads(team.stdout.readline()))
 
 
 class Stand:
@@ -87,13 +123,13 @@ class Stand:
         self.frontier = Frontier(directory)
         self._chance = np.random.default_rng(1)
         self._pages = pages
-        self.clock = FakeClock(START)
+        self.clock = FakeClock(START - PLANNED * DAY_S)
         settings = Refresh(enabled=True, visits_per_day=pages // USUAL_DAYS)
         self.planner = Planner(self.frontier, settings, self.clock, sockets=100, minimum_s=lambda *_: 20.0)
         self._keeper = Keeper(self.frontier, settings, self.planner, self.clock)
-        self._histories = self._drawn_histories()
-        self.cpu_s = dict.fromkeys(("bring", "visit", "learn", "commit"), 0.0)
-        self.visits = self.looks = 0
+        self._histories, self._intervals_s = self._drawn()
+        self._step_s = COMMIT / (pages / USUAL_DAYS) * DAY_S
+        self.visits = 0
 
     def fill(self) -> None:
         """Pages visited some time ago, with dates."""
@@ -110,6 +146,8 @@ class Stand:
             server = self.frontier.server(record.url.rpartition("/")[0])
             wish(server.wishes, care.interval_s, care.weight)
             server.download_s = server.longest_download_s = 1.0
+            said = self._said[record.found_on]
+            server.said = (server.said[0] + said[0], server.said[1] + said[1])
             server.found += 1
             server.visited += 1
             server.collected += 1
@@ -120,64 +158,71 @@ class Stand:
 
     def _record(self, number: int) -> PageRecord:
         """One of a server's pages; pages of a server are as far apart as a crawl would have found them."""
-        servers = self._pages // PAGES_PER_SERVER
-        url = f"http://www.server-{number % servers}.example/pages-of-it-{number // servers}.html"
-        interval_s = float(min(self._chance.lognormal(np.log(USUAL_DAYS * DAY_S), 0.7), 60 * DAY_S))
+        like = fingerprint(str(number)) % len(self._histories)
+        interval_s = self._intervals_s[like]
         seen_at = START - interval_s * float(self._chance.random())
         care = Upkeep(
             3, seen_at + interval_s, interval_s, seen_at, seen_at, f"sha1:{number:032d}", number + 1
         )
         care.etag, care.modified = f'"{number:x}-5d2f"', "Mon, 16 Nov 2026 12:00:00 GMT"
-        care.history = self._histories[number % len(self._histories)]
-        return PageRecord(url, 3, seen_at, "ok", 200, number, 0, care)
+        care.history = self._histories[like]
+        return PageRecord(self._url(number), 3, seen_at, "ok", 200, like, 0, care)
 
-    def _drawn_histories(self) -> list[bytes]:
-        """Of pages that were visited one to ten times."""
+    def _url(self, number: int) -> str:
+        servers = self._pages // PAGES_PER_SERVER
+        return f"http://www.server-{number % servers}.example/pages-of-it-{number // servers}.html"
+
+    def _drawn(self) -> tuple[list[bytes], list[float]]:
+        """Histories of pages that were visited one to ten times, and what they wish when all is steady."""
         policy, found = Policy(Refresh()), list[bytes]()
         histories = change.blank(200)
         for _ in range(10):
             away_s = self._chance.lognormal(np.log(5 * DAY_S), 1.0, 200)
             histories = policy.learned(histories, away_s, self._chance.random(200) < 0.3)
             found += change.pack(histories)
-        return found
+        all_of_them, weights = change.unpack(found), np.ones(len(found))
+        said = prior.said(all_of_them)
+        self._said = [(float(weight), float(total)) for weight, total in said]
+        others = np.broadcast_to(said.mean(axis=0) * (PAGES_PER_SERVER - 1), said.shape)
+        for _ in range(PLANNED):
+            policy.study(all_of_them, weights, others, len(found) / USUAL_DAYS / DAY_S)
+        return found, policy.intervals_s(all_of_them, weights, others).tolist()
 
-    def plan(self, rounds: int = 3) -> float:
-        """Plan as a robot does that has worked for two days; CPU-seconds of a round."""
+    def plan(self) -> float:
+        """Plan as a robot does that has worked for days; CPU-seconds of a round."""
         start = time.process_time()
-        for _ in range(rounds):
+        for _ in range(PLANNED):
             self.clock._now += DAY_S
             self.planner.round()
-        return (time.process_time() - start) / rounds
+        return (time.process_time() - start) / PLANNED
 
-    def decide(self, decisions: int) -> float:
-        """Let so many pages be due, be visited and be dated again; CPU-seconds of all that counts."""
-        self.visits = self.looks = 0
-        self.cpu_s = dict.fromkeys(self.cpu_s, 0.0)
-        step_s = COMMIT / (self._pages / USUAL_DAYS) * DAY_S
-        started, mine = time.process_time(), time.thread_time()
-        while self.visits < decisions:
-            self.clock._now += step_s
-            self._round()
-        threads_s = time.process_time() - started - (time.thread_time() - mine)
-        self.cpu_s["threads"] = max(threads_s, 0.0)
-        return sum(self.cpu_s.values()) - self.cpu_s["visit"]
-
-    def _round(self) -> None:
+    def decide(self) -> None:
         """What is due waits, is visited, and its visits come home."""
-        meter = _Meter(self.cpu_s)
-        servers = self._keeper.bring_due()
-        meter.stop("bring")
-        self.frontier.commit(None)
-        meter.stop("commit")
-        visits = [self._visited(server) for server in servers]
-        meter.stop("visit")
+        self.clock._now += self._step_s
+        visits = self._visits(self._keeper.bring_due())
         cares = [self._keeper.learn(*each) for each in visits]
         self._keeper.settle()
-        meter.stop("learn")
         for (visit, before, _, _), care in zip(visits, cares, strict=True):
             self.frontier.done(visit, before.hops, care)
-        meter.stop("visit")
         self.visits += len(visits)
+
+    def repeat(self) -> None:
+        """The same for pages drawn by lot, about which nothing is decided."""
+        self.clock._now += self._step_s
+        records = [record for record in self.frontier.records(self._drawn_marks()) if record is not None]
+        assert len(records) == COMMIT
+        servers = [server_of(record.url) for record in records if self.frontier.wait_again(record)]
+        for visit, before, _, _ in self._visits(servers):
+            self.frontier.done(visit, before.hops, before.upkeep)
+            self.visits += 1
+
+    def _drawn_marks(self) -> NDArray[np.uint64]:
+        numbers = self._chance.choice(self._pages, COMMIT, replace=False).tolist()
+        return np.array([fingerprint(self._url(number)) for number in numbers], np.uint64)
+
+    def _visits(self, servers: list[str]) -> list[tuple[Visit, PageRecord, str, int]]:
+        self.frontier.commit(None)
+        return [self._visited(server) for server in servers]
 
     def _visited(self, server: str) -> tuple[Visit, PageRecord, str, int]:
         page = self.frontier.take(server)
@@ -193,40 +238,30 @@ class Stand:
         return visit, before, digest, main
 
 
-class _Meter:
-    """CPU time of this thread since the last stop."""
-
-    def __init__(self, accounts: dict[str, float]) -> None:
-        self._accounts = accounts
-        self._last = time.thread_time()
-
-    def stop(self, name: str) -> None:
-        now = time.thread_time()
-        self._accounts[name] += now - self._last
-        self._last = now
-
-
-def _run(pages: int, directory: Path) -> dict[str, float]:
-    filling = os.fork()
-    if not filling:
-        stand = Stand(directory, pages)
+def _work(pages: int, directory: Path, what: str) -> None:
+    """Turns, one for each line that comes in."""
+    stand = Stand(directory, pages)
+    if what == "fill":
         stand.fill()
         stand.frontier.close()
-        os._exit(0)
-    os.waitpid(filling, 0)  # its memory does not count: a crawl fills a frontier over months
-    stand = Stand(directory, pages)
+        return
     round_s = stand.plan()
-    stand.decide(DECISIONS // 5)  # dates that were due while the robot planned are behind us
-    cpu_s = stand.decide(DECISIONS)
-    parts = {f"{name}_us": 1e6 * spent / stand.visits for name, spent in stand.cpu_s.items()}
-    return parts | {
+    step = stand.decide if what == "decide" else stand.repeat
+    started, visits = time.process_time(), 0
+    for _ in sys.stdin:
+        while stand.visits < visits + TURN:
+            step()
+        now = time.process_time()
+        print(json.dumps({"cpu_us": 1e6 * (now - started) / (stand.visits - visits)}), flush=True)
+        started, visits = now, stand.visits
+    figures = {
         "pages": pages,
-        "decisions": stand.visits / cpu_s,
-        "looks": stand.looks / stand.visits,
+        "looks": stand.frontier.calendar.handed_out / stand.visits,
         "round_us": 1e6 * round_s / (pages / PAGES_PER_SERVER),
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":
-    print(json.dumps(_run(int(sys.argv[1]), Path(sys.argv[2]))))
+    _work(int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])

@@ -14,10 +14,11 @@ from joro.clock import FakeClock
 from joro.config import Refresh
 from joro.model import Outcome, Page, Response, Visit
 from joro.robot.keeper import FORGIVEN_AFTER, TRUSTED_AFTER, Keeper, is_changed, validated
-from joro.robot.lessons import looked_at
+from joro.robot.lessons import STATE, looked_at
 from joro.robot.planner import Planner
 from joro.robot.policy import Policy
 from joro.schedule import change
+from joro.store.calendar import entries
 from joro.store.frontier import Frontier
 from joro.store.records import PageRecord, Upkeep
 from joro.url import fingerprint
@@ -284,6 +285,18 @@ def test_a_page_is_looked_at_again_before_its_visit_never_after(
     now, due = seen + 0.999 * gone * interval, seen + interval
     (look,) = looked_at(now, seen, np.array([due])).tolist()
     assert now <= look <= due
+
+
+@pytest.mark.parametrize(("share", "due"), [(0.6, 1), (1.0, 2)])
+def test_a_date_that_hardly_moved_stands_while_prices_are_steady(
+    stage: Stage, share: float, due: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an hour none, three minutes less ten seconds, and six less twenty are left."""
+    monkeypatch.setattr(Planner, "looked_at_share", share)
+    state = np.zeros(3, STATE)
+    state["weight"], state["visited_at"] = 1.0, stage.now - HOUR + np.array([0.0, 170.0, 340.0])
+    popped = entries([stage.now] * 3, [1, 2, 3], 1, 7, state.view(f"V{STATE.itemsize}"))
+    assert len(stage.keeper.sift(popped)) == due
 
 
 @pytest.mark.parametrize("outcome", [Outcome.GONE, Outcome.TIMEOUT, Outcome.DISALLOWED])

@@ -81,6 +81,22 @@ def test_a_round_is_due_when_its_time_has_come(frontier: Frontier) -> None:
     assert planning.is_due
 
 
+def test_dates_stand_when_prices_were_steady_for_a_day_and_are_looked_at_again_when_not(
+    frontier: Frontier,
+) -> None:
+    clock = FakeClock(5.0)
+    planning = planner(frontier, sockets=50, clock=clock)
+    shares = []
+    for hour in range(40):
+        clock._now = 3_600.0 * hour
+        planning.sockets = 6 if 30 <= hour < 32 else 50  # for two hours everything is stretched
+        planning.round()
+        shares.append(planning.looked_at_share)
+    assert shares[:24] == [0.6] * 24
+    assert shares[24:30] == [1.0] * 6
+    assert min(shares[30:]) < 1.0
+
+
 def test_the_last_report_is_remembered_over_a_restart(frontier: Frontier) -> None:
     report = planner(frontier, sockets=6).round()
     assert last_report(frontier) is None

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joro.schedule.feasible import Rule
-from joro.schedule.plan import Plan, Round, Timing, cell_of, load_per_s, unwish, wish
+from joro.schedule.plan import Plan, Round, Timing, cell_of, change_wish, load_per_s, timed, unwish, wish
 
 Pages = list[tuple[float, float]]  # interval and weight of each
 
@@ -150,14 +150,14 @@ def test_a_round_without_servers_leaves_all_sockets_to_discovery() -> None:
 
 
 def test_the_first_download_says_how_long_a_server_takes() -> None:
-    assert Timing().after(3.0) == Timing(3.0, 3.0)
+    assert timed(*Timing(), 3.0) == Timing(3.0, 3.0)
 
 
 def test_one_slow_download_is_forgotten_in_time() -> None:
-    timing = Timing(1.0, 1.0).after(100.0)
+    timing = timed(1.0, 1.0, 100.0)
     assert timing.longest_s == 100.0
     for _ in range(500):
-        timing = timing.after(1.0)
+        timing = timed(*timing, 1.0)
     assert timing.longest_s < 1.1
     assert timing.mean_s == pytest.approx(1.0, abs=0.01)
 
@@ -165,5 +165,18 @@ def test_one_slow_download_is_forgotten_in_time() -> None:
 def test_the_first_download_soon_weighs_no_more_than_the_others() -> None:
     timing = Timing()
     for earlier, elapsed_s in enumerate([10.0, 1.0, 1.0, 1.0, 2.0]):
-        timing = timing.after(elapsed_s, earlier)
+        timing = timed(*timing, elapsed_s, earlier)
     assert timing.mean_s == pytest.approx(3.0)
+
+
+@given(st.lists(st.sampled_from([0.0, 50.0, 60.0, 70.0, 9e4, math.inf]), max_size=9))
+def test_a_changed_wish_counts_as_one_taken_back_and_one_made(moves: list[float]) -> None:
+    """Of two pages, one moves from interval to interval."""
+    plain, quick = dict(cells((60.0, 1.0))), dict(cells((60.0, 1.0)))
+    before = 0.0
+    for after in moves:
+        unwish(plain, before, 1.0)
+        wish(plain, after, 1.0)
+        change_wish(quick, before, cell_of(before, 1.0), after, cell_of(after, 1.0))
+        assert {cell: pytest.approx(rate) for cell, rate in plain.items()} == quick
+        before = after

@@ -28,11 +28,11 @@ from joro.robot.lessons import STATE, Lesson, Lessons, dated, looked_at
 from joro.robot.planner import Planner, PlanReport
 from joro.robot.policy import Policy
 from joro.schedule import prior
-from joro.schedule.plan import Timing, wish
+from joro.schedule.plan import timed, wish
 from joro.schedule.trust import Trust, age_s
 from joro.store.calendar import ENTRY, Entries
 from joro.store.frontier import Frontier
-from joro.store.records import PageRecord, Upkeep
+from joro.store.records import PageRecord, ServerRecord, Upkeep
 from joro.store.upkeep import counting
 from joro.url import fingerprint, server_of
 
@@ -43,6 +43,9 @@ UNCONDITIONAL_EVERY = 8
 #: A server's validators are trusted when so many changes have changed them, and after a change that did not
 #: only when so many more have. Pages that stay as they are tell nothing: frozen validators look right there.
 TRUSTED_AFTER, FORGIVEN_AFTER = 3, 100
+#: A date is another one when prices have moved it by such a share of the interval: a visit that much early or
+#: late is worth as much, and lateness is counted in whole intervals.
+NOTICED = 0.05
 #: Outcomes after which a page is visited again.
 KEPT = frozenset({Outcome.OK, Outcome.NOT_MODIFIED, Outcome.REDIRECT})
 
@@ -69,7 +72,7 @@ class Keeper:
         self._lessons = Lessons(frontier, settings, planner)
         self._batches = Batches(frontier, settings, clock, planner.sockets)
         self._urged: list[str] = []  # servers of pages urged since the last commit
-        self._is_important = servers_like(settings.important) if settings.important else lambda _: False
+        self._is_important = servers_like(settings.important) if settings.important else None
         if self.enabled and has_dates:
             planner.resume()
 
@@ -128,22 +131,27 @@ class Keeper:
         return urged + waiting
 
     def sift(self, popped: Entries) -> Entries:
-        """The pages that are due at the present price; the others are looked at again later."""
+        """The pages that are due at the present price; the others are looked at again later.
+
+        While prices are steady, a date stands that has hardly moved: as many would be later as earlier.
+        """
         now = self._clock.now()
         dates = self._dates(popped)
-        is_due = dates <= now
-        early = popped[~is_due]
-        visited_at = np.abs(early["state"].view(STATE)["visited_at"])
-        looks = looked_at(now, visited_at, dates[~is_due])
+        share = self._planner.looked_at_share
+        visited_at = np.abs(popped["state"].view(STATE)["visited_at"])
+        is_due = dates - now <= (NOTICED * (dates - visited_at) if share == 1.0 else 0.0)
+        early, visited_at = popped[~is_due], visited_at[~is_due]
+        looks = looked_at(now, visited_at, dates[~is_due], share)
         self._frontier.calendar.put_off(early, np.minimum(looks, now + self._planner.look_within_s[1]))
         return popped[is_due]
 
     def _wait_since(self, record: PageRecord, date: float) -> bool:
-        """Let a page wait that is due since then; its record remembers, so that a late visit is noticed."""
+        """Let a page wait that is due since then; its record knows, so that a late visit is noticed."""
         care = record.upkeep
         if care is None or not self._wait(record, urgent=care.polled):
             return False
-        self._frontier.keep_page(structs.replace(record, upkeep=structs.replace(care, due=date)))
+        if abs(date - care.due) > NOTICED * care.interval_s:
+            self._frontier.keep_page(structs.replace(record, upkeep=structs.replace(care, due=date)))
         return True
 
     def _wait(self, record: PageRecord, *, urgent: bool) -> bool:
@@ -209,54 +217,47 @@ class Keeper:
             server.due = max(server.due - 1, 0)  # people may have let it wait, uncounted
             self._batches.visited(visit.page.server)
         if visit.response is not None and visit.elapsed_s > 0.0:
-            timing = Timing(server.download_s, server.longest_download_s)
-            server.download_s, server.longest_download_s = timing.after(visit.elapsed_s, server.visited)
+            server.download_s, server.longest_download_s = timed(
+                server.download_s, server.longest_download_s, visit.elapsed_s, server.visited
+            )
         if care is not None:
             server.validated = validated(server.validated, visit, care, digest)
-        lesson = self._lesson(visit, care, digest, main)
+        lesson = self._lesson(visit, care, digest, main, server)
         if read_at is not None:  # a source is never given up
             lesson.after, lesson.read_at = lesson.after or _copied(care), read_at
-        if lesson.after is not None:
-            lesson.after.weight = self._weight_of(visit.page.server)
-        if lesson.after is not None or care is not None:
+        after = lesson.after
+        if after is not None:
+            after.weight = self._weight_of(visit.page.server)
+        if after is not None or care is not None:
             self._lessons.add(lesson)
-        return lesson.after
+        return after
 
     def _weight_of(self, server: str) -> float:
         """How much a page of a server matters; a usual one counts 1."""
-        return float(self._settings.importance) if self._is_important(server) else 1.0
+        is_important = self._is_important is not None and self._is_important(server)
+        return float(self._settings.importance) if is_important else 1.0
 
     def settle(self) -> None:
         """Learn from all visits since the last time; before every commit."""
         self._lessons.learn()
 
-    def _lesson(self, visit: Visit, care: Upkeep | None, digest: str, main: int) -> Lesson:
+    def _lesson(
+        self, visit: Visit, care: Upkeep | None, digest: str, main: int, server: ServerRecord
+    ) -> Lesson:
         lesson = Lesson(visit.page, visit.time, care, None)
-        if visit.outcome in KEPT:
+        if visit.outcome is Outcome.OK or visit.outcome in KEPT:
             lesson.after, lesson.is_seen = _seen(visit, care, digest, main), True
             if self._settings.languages and lesson.after.captured_at == visit.time:
                 lesson.after.language = _language_of(visit)
             if care is not None and care.body:
                 lesson.elapsed_s = max(visit.time - care.seen_at, 1e-3)
                 lesson.changed = is_changed(visit, care, digest, main)
-                self._hear(visit, care, lesson)
+                _hear(visit, care, lesson, server)
         elif care is not None and visit.outcome is Outcome.GONE:
             lesson.after = self._gone(care)
         elif care is not None and visit.outcome is not Outcome.TRAP:
             lesson.after = _copied(care)  # a failure teaches nothing
         return lesson
-
-    def _hear(self, visit: Visit, care: Upkeep, lesson: Lesson) -> None:
-        """What the server says of the page's last change, and how far such words came true."""
-        fields = visit.response.headers if visit.response is not None else {}
-        said = fields.get("last-modified", "")
-        if visit.outcome is not Outcome.OK or not said or not care.modified:
-            return
-        server = self._frontier.server(visit.page.server)
-        server.dated = Trust(*server.dated).after(said != care.modified, lesson.changed)
-        age = age_s(moment(said) or 0.0, moment(fields.get("date", "")) or 0.0, visit.time)
-        if age is not None and said != care.modified:
-            lesson.age_s = age
 
     def _gone(self, care: Upkeep) -> Upkeep | None:
         """Looked for again at growing intervals, and then given up."""
@@ -295,6 +296,18 @@ def validated(count: int, visit: Visit, care: Upkeep, digest: str) -> int:
         return count
     is_lie = visit.response.headers.get(name, "") == before
     return -FORGIVEN_AFTER if is_lie else min(count + 1, TRUSTED_AFTER)
+
+
+def _hear(visit: Visit, care: Upkeep, lesson: Lesson, server: ServerRecord) -> None:
+    """What the server says of the page's last change, and how far such words came true."""
+    fields = visit.response.headers if visit.response is not None else {}
+    said = fields.get("last-modified", "")
+    if visit.outcome is not Outcome.OK or not said or not care.modified:
+        return
+    server.dated = Trust(*server.dated).after(said != care.modified, lesson.changed)
+    age = age_s(moment(said) or 0.0, moment(fields.get("date", "")) or 0.0, visit.time)
+    if age is not None and said != care.modified:
+        lesson.age_s = age
 
 
 def _language_of(visit: Visit) -> str:

@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from joro.config import Refresh
 from joro.model import Page
-from joro.robot.planner import Planner
+from joro.robot.planner import LOOKED_AT, Planner
 from joro.schedule import change, prior
 from joro.schedule.cycle import dues_at
-from joro.schedule.plan import cells_of, unwish, wish
+from joro.schedule.plan import cells_of, change_wish
 from joro.schedule.trust import Trust
 from joro.store.calendar import Entries, entries
 from joro.store.frontier import Frontier
@@ -31,9 +31,10 @@ from joro.url import fingerprint
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-#: A page is looked at again after so much of the time until its visit: prices fall as well as rise. When
-#: less than so much of its interval is left, it waits for the visit itself.
-LOOKED_AT, SOON = 0.6, 0.15
+#: A page is looked at again after so much of the time until its visit: prices fall as well as rise. Where
+#: they have not moved for a day (`planner.looked_at_share`), or less than so much of its interval is left, it
+#: waits for the visit itself.
+SOON = 0.15
 
 #: What the calendar keeps with a date, so that it can be worked out anew without the page's record.
 #: `visited_at` is negative for pages visited once, and 0 where the date stands.
@@ -86,16 +87,16 @@ class _Batch:
         self._planner = planner
         self._policy = planner.policy
         self._calendar = frontier.calendar
-        self._servers = [frontier.server(each.page.server) for each in lessons]
         names = [each.page.server for each in lessons]
-        marks = {name: fingerprint(name) for name in set(names)}
-        self._names = np.array([marks[name] for name in names], np.uint64)
+        self._servers = [frontier.server(name) for name in names]
+        self._names = np.array([fingerprint(name) for name in names], np.uint64)
         self._times = np.array([each.time for each in lessons])
-        befores = [each.before for each in lessons]
-        self._old = change.unpack([each.history if each is not None else b"" for each in befores])
+        self._befores = [each.before or _NOBODY for each in lessons]
+        self._afters = [each.after or _NOBODY for each in lessons]
+        self._old = change.unpack([care.history for care in self._befores])
         self._weights = np.array([(each.after or each.before or _NOBODY).weight for each in lessons])
         self._said = prior.said(self._old)
-        self._said[[each is None or each.polled for each in befores]] = 0.0
+        self._said[[care.polled for care in self._befores]] = 0.0
         sums: Floats = np.array([each.said for each in self._servers])
         self._others = np.maximum(sums - self._said, _LEAST_SAID)
 
@@ -109,34 +110,38 @@ class _Batch:
         if self._settings.languages:
             self._count_languages()
             wished, dues = self._cycled(wished, dues)
-        for lesson, interval_s, due in zip(self._lessons, wished.tolist(), dues.tolist(), strict=True):
-            _complete(lesson, interval_s, due)
-        self._count_wishes(histories)
-        here = [number for number, each in enumerate(self._lessons) if each.after is not None]
-        cares = [each.after for each in self._lessons if each.after is not None]
+        left = np.array([care.interval_s for care in self._befores])
+        left_cells = cells_of(left, [care.weight for care in self._befores])
+        self._complete(histories, wished, dues)
+        self._count_wishes(histories, left.tolist(), left_cells)
+        here = [number for number, care in enumerate(self._afters) if care is not _NOBODY]
+        cares = [self._afters[number] for number in here]
         marks = [fingerprint(self._lessons[number].page.url) for number in here]
-        self._calendar.push(
-            dated(marks, self._names[here], cares, self._times[here], self._planner.look_within_s)
-        )
+        if here:
+            dates = dated(
+                marks, self._names[here], cares, self._times[here], self._planner.look_within_s,
+                self._planner.looked_at_share, histories[here],
+            )  # fmt: skip
+            self._calendar.push(dates)
 
     def _observed(self) -> change.Histories:
         """Histories with one visit more where it could be compared with another."""
-        here = np.flatnonzero([each.elapsed_s > 0.0 for each in self._lessons])
+        elapsed_s = np.array([each.elapsed_s for each in self._lessons])
+        here = np.flatnonzero(elapsed_s > 0.0)
         after = self._old.copy()
         if len(here):
-            elapsed_s = np.array([self._lessons[number].elapsed_s for number in here.tolist()])
-            changed = np.array([self._lessons[number].changed for number in here.tolist()])
-            age_s = np.array([self._lessons[number].age_s for number in here.tolist()])
-            trust = np.array([Trust(*self._servers[number].dated).share for number in here.tolist()])
+            changed = np.array([each.changed for each in self._lessons])
+            age_s = np.array([each.age_s for each in self._lessons])
+            is_told = not np.isnan(age_s).all()
+            trust = [Trust(*server.dated).share for server in self._servers] if is_told else 0.0
             after[here] = self._policy.learned(
-                self._old[here], elapsed_s, changed, self._others[here], age_s=age_s, trust=trust
+                self._old[here],
+                elapsed_s[here],
+                changed[here],
+                self._others[here],
+                age_s=age_s[here],
+                trust=np.broadcast_to(trust, len(after))[here],
             )
-        packed = after.tobytes()
-        size = change.HISTORY.itemsize
-        for number in here.tolist():
-            care = self._lessons[number].after
-            assert care is not None
-            care.history = packed[number * size : (number + 1) * size]
         return after
 
     def _wished(self, histories: change.Histories) -> Floats:
@@ -155,6 +160,21 @@ class _Batch:
         first_s = self._settings.first_interval_s
         wished[first] = np.minimum(wished[first], first_s) if self._policy.has_studied else first_s
         return wished
+
+    def _complete(self, histories: change.Histories, wished: Floats, dues: Floats) -> None:
+        """Write into the pages' upkeep what was learned."""
+        packed, size = histories.tobytes(), change.HISTORY.itemsize
+        rows = zip(self._lessons, self._befores, self._afters, wished.tolist(), dues.tolist(), strict=True)
+        for number, (lesson, before, care, interval_s, due) in enumerate(rows):
+            if care is _NOBODY:
+                continue
+            care.version = before.version + 1 if before is not _NOBODY else 1
+            care.due, care.interval_s, care.polled = due, interval_s, False
+            if lesson.elapsed_s > 0.0:
+                care.history = packed[number * size : (number + 1) * size]
+            if lesson.read_at is not None:
+                care.due, care.interval_s = lesson.read_at, max(lesson.read_at - lesson.time, 1.0)
+                care.polled = True
 
     def _count_languages(self) -> None:
         for server, lesson in zip(self._servers, self._lessons, strict=True):
@@ -179,13 +199,12 @@ class _Batch:
         Late is what comes after the date that the calendar had. A plan that has become less strict since
         makes nobody late: the page was to wait that long when it was last looked at.
         """
-        befores = [each.before or _NOBODY for each in self._lessons]
-        dues = np.array([care.due if care.interval_s else math.inf for care in befores])
+        dues = np.array([care.due if care.interval_s else math.inf for care in self._befores])
         late_s = self._times - dues
         late = np.flatnonzero(late_s >= self._settings.least_interval_s)
         if not len(late):
             return
-        befores = [befores[number] for number in late.tolist()]
+        befores = [self._befores[number] for number in late.tolist()]
         wished = np.array([care.interval_s for care in befores])
         if not self._policy.is_drawn:
             priced = np.array([is_priced(care) for care in befores])
@@ -199,42 +218,23 @@ class _Batch:
         ):
             self._servers[number].missed += int(missed)
 
-    def _count_wishes(self, histories: change.Histories) -> None:
+    def _count_wishes(self, histories: change.Histories, left: list[float], left_cells: list[int]) -> None:
         """Pages move from cell to cell of their servers, and say something else about them."""
         said = prior.said(histories)
-        said[[each.after is None or each.after.polled for each in self._lessons]] = 0.0
-        befores = [each.before or _NOBODY for each in self._lessons]
-        afters = [each.after or _NOBODY for each in self._lessons]
-        rows = zip(self._servers, befores, _cells(befores), afters, _cells(afters), strict=True)
-        for (server, before, left, after, entered), more in zip(
-            rows, (said - self._said).tolist(), strict=True
+        said[[care is _NOBODY or care.polled for care in self._afters]] = 0.0
+        entered = [care.interval_s for care in self._afters]
+        entered_cells = cells_of(entered, [care.weight for care in self._afters])
+        moves = zip(left, left_cells, entered, entered_cells, strict=True)
+        for server, move, (more, much) in zip(
+            self._servers, moves, (said - self._said).tolist(), strict=True
         ):
-            if before is not _NOBODY:
-                unwish(server.wishes, before.interval_s, before.weight, left)
-            if after is not _NOBODY:
-                wish(server.wishes, after.interval_s, after.weight, entered)
+            change_wish(server.wishes, *move)
             weight, total = server.said
-            server.said = (max(weight + more[0], 0.0), total + more[1])
-
-
-def _cells(cares: Sequence[Upkeep]) -> list[int]:
-    return cells_of([care.interval_s for care in cares], [care.weight for care in cares])
+            server.said = (max(weight + more, 0.0), total + much)
 
 
 _NOBODY = Upkeep()
 _LEAST_SAID = np.array([0.0, -np.inf])
-
-
-def _complete(lesson: Lesson, interval_s: float, due: float) -> None:
-    care = lesson.after
-    if care is None:
-        return
-    care.version = lesson.before.version + 1 if lesson.before is not None else 1
-    care.polled = lesson.read_at is not None
-    if lesson.read_at is not None:
-        care.due, care.interval_s = lesson.read_at, max(lesson.read_at - lesson.time, 1.0)
-    else:
-        care.due, care.interval_s = due, interval_s
 
 
 def is_priced(care: Upkeep) -> bool:
@@ -248,14 +248,16 @@ def dated(
     cares: Sequence[Upkeep],
     times: NDArray[np.float64],
     look_within_s: tuple[float, float] = (math.inf, math.inf),
+    share: float = LOOKED_AT,
+    histories: change.Histories | None = None,
 ) -> Entries:
     """The entries for pages of these servers, all of them fingerprints, visited or looked at then.
 
-    Prices may move the dates of those that have one, so they are looked at before, within so long; and so
-    are, within as long as the second number says, those visited only once.
+    Prices may move the dates of those that have one, so they are looked at before, within so long and after
+    such a share of the time; and so are, within as long as the second number says, those visited only once.
     """
     state = np.zeros(len(cares), STATE)
-    state["history"] = change.unpack([care.history for care in cares])
+    state["history"] = histories if histories is not None else change.unpack([care.history for care in cares])
     state["weight"] = [care.weight for care in cares]
     due: Floats = np.array([care.due for care in cares])
     within_s, new_within_s = look_within_s
@@ -264,7 +266,7 @@ def dated(
         visited_at = np.maximum(visited_at, 0.0)  # their dates stand
     priced, new = visited_at > 0.0, visited_at < 0.0
     if within_s:
-        looks = looked_at(times[priced], visited_at[priced], due[priced])
+        looks = looked_at(times[priced], visited_at[priced], due[priced], share)
         due[priced] = np.minimum(looks, times[priced] + within_s)
     due[new] = np.minimum(due[new], times[new] + new_within_s)
     state["visited_at"] = visited_at
@@ -280,7 +282,8 @@ def _movable_since(care: Upkeep) -> float:
     return -care.seen_at if is_new else 0.0
 
 
-def looked_at(now: float | Floats, visited_at: ArrayLike, due: Floats) -> Floats:
+def looked_at(now: float | Floats, visited_at: ArrayLike, due: Floats, share: float = LOOKED_AT) -> Floats:
     """When pages that are due later are looked at again."""
     left = due - now
-    return np.where(left > SOON * (due - np.asarray(visited_at)), now + LOOKED_AT * left, due)
+    is_far = (left > SOON * (due - np.asarray(visited_at))) & (share < 1.0)
+    return np.where(is_far, now + share * left, due)

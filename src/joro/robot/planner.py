@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import math
 from array import array
+from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import islice
 
@@ -42,6 +43,10 @@ _SUMMED = (
 LEAST_BUDGET_PER_S = 1e-12
 #: Pages looked at in a round, to learn what pages are like and what a visit must be worth.
 SAMPLE = 4_096
+#: Pages are looked at again after so much of the time until their visit, as long as prices move.
+LOOKED_AT = 0.6
+#: When intervals have stayed within so much of each other for a day, dates stand.
+STEADY = 0.85
 #: Servers looked at in one go while other work waits.
 SLICE = 1_000
 #: Where the last report is remembered, for `joro stats` and the portal.
@@ -114,6 +119,7 @@ class Planner:
         self._access_s: dict[str, float] = {}  # of servers asked about since the last round
         self.policy = Policy(settings)
         self._said = _Sayings()
+        self._unrest = _Unrest()
         self._walk: _Walk | None = None
         self.cycle_s = int(settings.cycle_days * cycle.DAY_S)
         self._cycled: NDArray[np.uint64] = np.empty(0, np.uint64)  # servers that have a cycle
@@ -210,6 +216,7 @@ class Planner:
         self._cycled = np.array(walk.cycled, np.uint64)
         self._study(walk.pages, self._budget_per_s(self.plan))
         self._planned_at = self._clock.now()
+        self._unrest.add(self._planned_at, self.policy.price, self.plan.revision.strength)
         self.report = _report(self.plan, self._planned_at, self.sockets, self.policy.price)
         self._frontier.keep(REPORT, msgspec.json.encode(self.report))
         self._frontier.keep(prior.KEPT_AS, prior.packed(self.policy.expectation))
@@ -242,6 +249,15 @@ class Planner:
         return dues
 
     @property
+    def looked_at_share(self) -> float:
+        """After which share of the time until its visit a page is looked at again; 1: not before.
+
+        Intervals go with the root of the price. One that did not move for a day will not move far while a
+        page waits; if it does all the same, a page comes late once.
+        """
+        return self._unrest.share
+
+    @property
     def look_within_s(self) -> tuple[float, float]:
         """How soon dates are looked at again, of pages with a price and of those visited once.
 
@@ -265,6 +281,29 @@ class Planner:
         wanted = self._settings.visits_per_day / 86_400.0 / self._share
         budget = min(wanted, plan.affordable_per_s) if wanted else plan.affordable_per_s
         return max(budget, LEAST_BUDGET_PER_S)
+
+
+class _Unrest:
+    """How far prices have moved within a day."""
+
+    def __init__(self) -> None:
+        self._steps: deque[tuple[float, float]] = deque()
+        self._since = math.inf
+
+    def add(self, now: float, price: float, strength: float) -> None:
+        """After a round."""
+        self._since = min(self._since, now)
+        self._steps.append((now, math.log(max(price, 1e-300)) + 2.0 * math.log(max(strength, 1.0))))
+        while self._steps[0][0] < now - cycle.DAY_S:
+            self._steps.popleft()
+
+    @property
+    def share(self) -> float:
+        if not self._steps or self._steps[-1][0] - self._since < cycle.DAY_S:
+            return LOOKED_AT
+        logs = [log for _, log in self._steps]
+        share = 1.0 - (max(logs) - min(logs)) / 2
+        return 1.0 if share > STEADY else max(share, LOOKED_AT)
 
 
 class _Walk:

@@ -87,6 +87,19 @@ def unwish(
         cells[cell] = (pages - 1, rate_per_s - 1.0 / interval_s)
 
 
+def change_wish(
+    cells: MutableMapping[int, tuple[int, float]], left: float, left_cell: int, entered: float, cell: int
+) -> None:
+    """Count a page with another interval than before; intervals of 0 and ∞ do not count."""
+    if left_cell != cell or not (_counts(left) and _counts(entered)) or cell not in cells:
+        unwish(cells, left, 1.0, left_cell)
+        wish(cells, entered, 1.0, cell)
+        return
+    pages, rate_per_s = cells[cell]
+    rate_per_s = rate_per_s - 1.0 / left if pages > 1 else 0.0
+    cells[cell] = (pages, rate_per_s + 1.0 / entered)
+
+
 def _counts(interval_s: float) -> bool:
     return 0.0 < interval_s < math.inf
 
@@ -97,12 +110,16 @@ class Timing(NamedTuple):
     mean_s: float = 0.0
     longest_s: float = 0.0
 
-    def after(self, elapsed_s: float, earlier: int = _REMEMBERED) -> Timing:
-        """With one more, after so many; what was long ago fades: nobody is blamed for ever for one night."""
-        if self.longest_s == 0.0:
-            return Timing(elapsed_s, elapsed_s)
-        mean_s = self.mean_s + (elapsed_s - self.mean_s) / min(earlier + 1, _REMEMBERED)
-        return Timing(mean_s, max(elapsed_s, self.longest_s - (self.longest_s - mean_s) * _FADING))
+
+def timed(mean_s: float, longest_s: float, elapsed_s: float, earlier: int = _REMEMBERED) -> Timing:
+    """A timing with one download more, after so many; what was long ago fades.
+
+    Nobody is blamed for ever for one night.
+    """
+    if longest_s == 0.0:
+        return Timing(elapsed_s, elapsed_s)
+    mean_s += (elapsed_s - mean_s) / min(earlier + 1, _REMEMBERED)
+    return Timing(mean_s, max(elapsed_s, longest_s - (longest_s - mean_s) * _FADING))
 
 
 def load_per_s(cells: Cells, rule: Rule = Rule.STRETCH, strength: float = 1.0) -> float:

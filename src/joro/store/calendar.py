@@ -114,6 +114,7 @@ class Calendar:
         self._is_changed = len(desk) > 1
         self._pushed: list[Entries] = []
         self._now = 0.0  # as far as pages have been popped
+        self.handed_out = 0  # entries popped, since this process began
 
     def push(self, new: Entries) -> None:
         """Let pages be due; `pop` finds them after the next commit."""
@@ -133,6 +134,7 @@ class Calendar:
         number = min(int(np.searchsorted(self._desk["due"], until, "right")), most)
         popped, self._desk = self._desk[:number], self._desk[number:]
         self._is_changed |= number > 0
+        self.handed_out += number
         reached = until if until < math.inf else float(popped["due"][-1]) if number else 0.0
         self._now = max(self._now, min(reached, _HORIZON))
         self._break_up_ahead()
