@@ -53,10 +53,12 @@ def free_port() -> int:
 
 
 @contextmanager
-def serve_hub(web: Web, path: Path, **settings: Any) -> Iterator[Hub]:
-    """`joro manager serve` until the block ends."""
-    port = free_port()
-    collection = web.collection(path, manager=LEASES | {"port": port} | settings)
+def serve_hub(web: Web, path: Path, port: int = 0, **settings: Any) -> Iterator[Hub]:
+    """`joro manager serve` until the block ends; with a port, the one that was there before."""
+    collection = path
+    if not port:
+        port = free_port()
+        collection = web.collection(path, manager=LEASES | {"port": port} | settings)
     process = subprocess.Popen(
         [*JORO, "manager", "serve", "-q", "-C", str(collection)], stdout=subprocess.DEVNULL
     )
