@@ -104,6 +104,14 @@ def test_our_manager_is_shown_the_token_of_the_robot_and_nobody_else(tmp_path: P
     assert Source(other, cooperate, tmp_path)._secret == ""
 
 
+@pytest.mark.parametrize("text", ["secret\n", "# ours\ntokyo-0 secret\ntokyo-1 other\n"])
+def test_the_token_may_be_in_a_file_of_one_or_of_several(tmp_path: Path, text: str) -> None:
+    (tmp_path / "token").write_text(text)
+    cooperate = Cooperate(managers=("https://one.example",), token_file=str(tmp_path / "token"))
+    update = Update(source="https://one.example/releases/stable")
+    assert Source(update, cooperate, tmp_path)._secret == "Bearer secret"
+
+
 def test_a_password_does_not_travel_in_plain_text(tmp_path: Path) -> None:
     (tmp_path / "pass").write_text("x")
     update = Update(source="http://far.example/stable", id="a", password_file="pass")
@@ -137,5 +145,5 @@ def test_without_a_channel_one_is_told_where_to_set_it(tmp_path: Path) -> None:
 
 
 def test_a_password_file_that_is_not_there_is_named(shop: Shop, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"update\.password_file = 'gone'"):
+    with pytest.raises(UsageError, match=r"update\.password_file = '.*gone'"):
         source(shop, tmp_path, password_file="gone")

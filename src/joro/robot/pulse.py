@@ -23,6 +23,7 @@ import msgspec
 from joro.clock import Clock
 from joro.coordinate.beat import BEAT, JOURNAL, Answer, Changes, Given, JournalPage, Letter
 from joro.coordinate.caller import Managers, is_passing
+from joro.coordinate.health import tell_healthy
 from joro.coordinate.messages import SUBMIT_LOG
 from joro.errors import JoroError, TransferError
 from joro.robot.transfers import Transfers
@@ -123,6 +124,7 @@ class Pulse:
         if answer.lease_s:
             self._silence_s = min(answer.lease_s / SILENCES_A_LEASE, SILENCE_S)
         self.member.answered(answer, sent_at)
+        tell_healthy()
         self._letters.set()
         return answer.beat_s
 

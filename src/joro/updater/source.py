@@ -50,7 +50,10 @@ class Source:
         self._silence_s = silence_s
         self._secret = _authorization(settings, cooperate, base)
         host = urlsplit(self.url).hostname or ""
-        if self._secret and self.url.startswith("http:") and not (settings.plain or _is_here(host)):
+        may_be_plain = (
+            settings.plain or _is_here(host) or (cooperate.plain and _is_manager(self.url, cooperate))
+        )
+        if self._secret and self.url.startswith("http:") and not may_be_plain:
             raise UsageError(
                 f"{self.url} would show the password to everybody on the way",
                 remedy="use https://, or set update.plain if the network is your own",
@@ -128,22 +131,31 @@ def _remedy(status: int) -> str:
 
 def _authorization(settings: Update, cooperate: Cooperate, base: Path) -> str:
     """The value of Authorization; "" where nothing has to be shown."""
-    password = _content(base, settings.password_file, "update.password_file")
+    password = ""
+    if settings.password_file:
+        password = _content(base / settings.password_file, "update.password_file")
     if settings.id:
         return "Basic " + base64.b64encode(f"{settings.id}:{password}".encode()).decode()
-    if not password and _is_manager(settings.source, cooperate):
-        password = cooperate.token or _content(base, cooperate.token_file, "cooperate.token_file")
+    if not settings.password_file and _is_manager(settings.source, cooperate):
+        password = _token(cooperate)
     return f"Bearer {password}" if password else ""
 
 
-def _content(base: Path, name: str, setting: str) -> str:
-    if not name:
-        return ""
+def _token(cooperate: Cooperate) -> str:
+    """What the robot shows its manager; of several in a file (lines of NAME TOKEN) any will do."""
+    if not cooperate.token_file:
+        return cooperate.token
+    lines = _content(Path(cooperate.token_file), "cooperate.token_file").splitlines()
+    tokens = [line.split()[-1] for line in lines if line.strip() and not line.startswith("#")]
+    return tokens[0] if tokens else ""
+
+
+def _content(path: Path, setting: str) -> str:
     try:
-        return (base / name).read_text(encoding="utf-8").strip()
+        return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"{setting} = {name!r} cannot be read ({error})", remedy="name a readable file"
+            f"{setting} = {str(path)!r} cannot be read ({error})", remedy="name a readable file"
         ) from None
 
 
