@@ -17,6 +17,7 @@ from joro.manager.failover import failover_round
 from joro.manager.service import application
 from joro.store.collection import Collection
 from joro.store.control import Control, open_control
+from joro.store.control_postgres import PostgresControl
 from tests.redistribute.stand import running
 
 #: 2026-11-16 12:00 UTC.
@@ -91,10 +92,10 @@ def collection_at(path: Path, **manager: Any) -> Collection:
 
 
 @contextmanager
-def desk(path: Path, limits: Limits | None = None, **manager: Any) -> Iterator[Desk]:
-    """A manager with these settings."""
+def desk(path: Path, limits: Limits | None = None, database: str = "", **manager: Any) -> Iterator[Desk]:
+    """A manager with these settings, in whose store it is noon."""
     collection, clock = collection_at(path / "hub", **manager), FakeClock(NOON)
-    control = open_control("", collection.path, clock)
+    control = PostgresControl(database, clock) if database else open_control("", collection.path, clock)
     with running(lambda: application(collection, control, clock, limits)) as url:
         yield Desk(url, collection, control, clock)
     control.close()

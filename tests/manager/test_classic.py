@@ -9,16 +9,25 @@ from joro.manager import orders
 from joro.manager.classic import Limits
 from joro.manager.tokens import add_robot
 from tests.manager.desk import NOON, Desk, desk
+from tests.postgres import Postgres, postgres_server
 
 ROBOT = "prs.waseda.ac.jp"
 LINE = b'"http://a.jp/",90,4096,250,"HTTP/1.0 200 OK"\n'
 SMALL = Limits(list_bytes=100_000, log_bytes=100_000, unpacked_bytes=1_000_000)
 
 
-@pytest.fixture
-def hub(tmp_path: Path) -> Iterator[Desk]:
-    with desk(tmp_path, SMALL, classic=True, silent_after_s=3_600.0, grace_s=10.0) as served:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def hub(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+    is_file = request.param == "sqlite"
+    database = "" if is_file else request.getfixturevalue("postgres").new_database()
+    with desk(tmp_path, SMALL, database, classic=True, silent_after_s=3_600.0, grace_s=10.0) as served:
         yield served
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    with postgres_server() as server:
+        yield server
 
 
 def list_for(hub: Desk, robot: str = ROBOT) -> list[str]:
@@ -270,3 +279,14 @@ def test_without_classic_every_message_needs_a_token(tmp_path: Path) -> None:
         assert {hub.ask(f"/servlets/{page}", b"").status for page in ("record", "submitlog")} == {401}
         assert hub.state() == before
         assert {hub.ask(f"/servlets/{page}", token=token).status for page in pages} == {200}
+
+
+def test_a_log_without_room_is_to_be_sent_again(hub: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    subscribe(hub)
+    before = hub.state()
+    folder = hub.collection.logs
+    folder.rmdir()
+    folder.touch()  # a file: nothing can be written in it
+    assert hub.ask("/servlets/submitlog", log_of()).status == 507
+    assert "finds no room in" in caplog.text
+    assert hub.state() == before

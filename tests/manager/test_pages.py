@@ -10,14 +10,23 @@ from joro.manager.mail import unread
 from joro.manager.operator import set_password
 from joro.manager.tokens import add_robot
 from tests.manager.desk import Desk, desk
+from tests.postgres import Postgres, postgres_server
 
 PASSWORD = "correct horse battery"
 
 
-@pytest.fixture
-def hub(tmp_path: Path) -> Iterator[Desk]:
-    with desk(tmp_path, classic=True, silent_after_s=3_600.0) as served:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def hub(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+    is_file = request.param == "sqlite"
+    database = "" if is_file else request.getfixturevalue("postgres").new_database()
+    with desk(tmp_path, None, database, classic=True, silent_after_s=3_600.0) as served:
         yield served
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    with postgres_server() as server:
+        yield server
 
 
 def cookie_of(hub: Desk) -> tuple[str, str]:

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+import secrets
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from joro.coordinate.messages import Log, LogLine
 from joro.coordinate.packing import unpack
+from joro.errors import DiskFull
 from joro.manager.refusal import Refused
 from joro.manager.tokens import CLASSIC
 from joro.store.control import Control, Transaction
@@ -30,6 +33,7 @@ OLDEST_S = 366 * 86_400.0
 #: One page that took more than eleven days or had more than 100 GB would spoil every sum it is in.
 MOST_MS, MOST_RESPONSE_BYTES = 10**9, 10**11
 _KB = 1_024.0
+_DRAFT = ".coming-"
 _STAMPS = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
 
 
@@ -48,47 +52,61 @@ class Logbook:
         self._control = control
         self._folder = folder
         self._skew_s = skew_s
+        for draft in folder.glob(f"{_DRAFT}*"):
+            draft.unlink()  # its sender was not told that it is here, and sends it again
 
     def take(self, log: Log, message: bytes) -> Taken:
         """Keep a log that was read of `message`, and learn from it, once."""
+        _check_lines(log)
         inside = unpack(message[message.index(b"\n") + 1 :])
-        digest = hashlib.sha256(inside).hexdigest()
-        with self._control.transaction() as transaction:
-            _check_date(log, transaction.now, self._skew_s)
-            _check_lines(log)
-            known = transaction.rows(
-                "SELECT digest FROM logs WHERE robot = ? AND stamp = ?", log.robot, log.stamp
-            )
-            if known:
-                return _again(log, known[0][0] == digest)
-            self._keep(log.robot, inside, transaction.now)
-            transaction.run(
-                "INSERT INTO logs (robot, stamp, digest, lines, received_at) VALUES (?, ?, ?, ?, ?)",
-                log.robot,
-                log.stamp,
-                digest,
-                len(log.lines),
-                transaction.now,
-            )
-            _learn(transaction, log)
+        digest, efforts = hashlib.sha256(inside).hexdigest(), sorted(_by_server(log.lines).items())
+        draft = self._written(inside)  # before anybody waits for the store
+        try:
+            with self._control.transaction() as transaction:
+                _check_date(log, transaction.now, self._skew_s)
+                known = transaction.rows(
+                    "SELECT digest FROM logs WHERE robot = ? AND stamp = ?", log.robot, log.stamp
+                )
+                if known:
+                    return _again(log, known[0][0] == digest)
+                self._keep(log.robot, draft, transaction.now)
+                transaction.run(
+                    "INSERT INTO logs (robot, stamp, digest, lines, received_at) VALUES (?, ?, ?, ?, ?)",
+                    log.robot,
+                    log.stamp,
+                    digest,
+                    len(log.lines),
+                    transaction.now,
+                )
+                _learn(transaction, log, efforts)
+        finally:
+            draft.unlink()
         return Taken(len(log.lines), True)
 
-    def _keep(self, robot: str, inside: bytes, now: float) -> None:
-        """Before the store says that we have it, the disk has it."""
+    def _written(self, inside: bytes) -> Path:
+        """The log on the disk, under a name that nobody looks for."""
+        draft = self._folder / f"{_DRAFT}{secrets.token_hex(8)}"
+        try:
+            with draft.open("xb") as file:
+                file.write(inside)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise DiskFull(
+                f"a log of {len(inside):,} bytes finds no room in {self._folder} ({error.strerror})",
+                remedy="make room; its robot sends it again",
+            ) from None
+        return draft
+
+    def _keep(self, robot: str, draft: Path, now: float) -> None:
+        """Give it its name, which nothing has yet."""
         stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%d%H%M")
         for number in range(1, 1_000):
             name = f"{robot}.{stamp}" if number == 1 else f"{robot}.{stamp}.{number}"
-            try:
-                file = os.open(
-                    self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644
-                )
-            except FileExistsError:
-                continue
-            with open(file, "wb") as writing:
-                writing.write(inside)
-                writing.flush()
-                os.fsync(file)
-            return
+            with suppress(FileExistsError):
+                os.link(draft, self._folder / name)
+                return
         raise Refused(429, f"{robot} sent a thousand logs in a minute; send the next one later")
 
 
@@ -118,21 +136,20 @@ def _check_lines(log: Log) -> None:
             )
 
 
-def _learn(transaction: Transaction, log: Log) -> None:
+def _learn(transaction: Transaction, log: Log, efforts: Sequence[tuple[str, tuple[int, int, int]]]) -> None:
     """Robots of ours tell what servers cost with every beat; from others only logs do."""
     kinds = transaction.rows("SELECT kind FROM robots WHERE name = ?", log.robot)
     if kinds != [(CLASSIC,)]:
         return
-    sums = sorted(_by_server(log.lines).items())
     transaction.run_many(
         "UPDATE servers SET kb = kb + ? WHERE name = ?",
-        [(size / _KB, server) for server, (_, size, _) in sums],
+        [(size / _KB, server) for server, (_, size, _) in efforts],
     )
     transaction.run_many(
         "INSERT INTO efforts (robot, server, pages, bytes, ms) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (robot, server) DO UPDATE SET pages = efforts.pages + excluded.pages, "
         "bytes = efforts.bytes + excluded.bytes, ms = efforts.ms + excluded.ms",
-        [(log.robot, server, *numbers) for server, numbers in sums],
+        [(log.robot, server, *numbers) for server, numbers in efforts],
     )
     transaction.run("UPDATE robots SET visited = visited + ? WHERE name = ?", len(log.lines), log.robot)
 

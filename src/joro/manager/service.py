@@ -33,7 +33,7 @@ from starlette.types import ASGIApp
 
 from joro.clock import Clock
 from joro.coordinate.beat import STATUS
-from joro.errors import BadMessage, ControlError, JoroError, UsageError
+from joro.errors import BadMessage, ControlError, DiskFull, JoroError, UsageError
 from joro.manager import releases
 from joro.manager.classic import Classic, Limits
 from joro.manager.logbook import Logbook
@@ -69,7 +69,7 @@ def application(
             Route("/healthz", service.healthz),
             Route(STATUS, pages.status),
             *application_routes(control, settings, who),
-            *releases.routes(collection.path / "releases", who),
+            *releases.routes(collection.path / "channels", who),
             *Classic(control, settings, logbook, limits).routes,
             *pages.routes,
         ],
@@ -99,6 +99,8 @@ class Service:
         path = request.url.path
         if status == 500:
             log.error("%s failed", path, exc_info=error)
+        elif status == 507:
+            log.error("%s", error)
         if path in _FOR_PEOPLE or (path == SEEDS and _is_form(request)):
             note(request, status, said)
             return self._told(request, status, said)
@@ -122,6 +124,8 @@ def _status(error: Exception) -> tuple[int, str, dict[str, str]]:
         return 503, str(error), {}
     if isinstance(error, BadMessage | UsageError):
         return 400, str(error), {}
+    if isinstance(error, DiskFull):
+        return 507, "there is no room at the manager; send it again later", {}
     return 500, "something broke in the manager", {}
 
 

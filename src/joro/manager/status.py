@@ -70,8 +70,8 @@ def _servers(transaction: Transaction) -> dict[str, int]:
 
 
 def _is_quiet(robots: list[dict[str, Any]], servers: dict[str, int], boxed: int) -> bool:
-    """Nobody has anything left to do, to read or to take over."""
-    there = [robot for robot in robots if robot["state"] == "up"]
+    """Nobody has anything left to do, to read or to take over; as far as robots say what they have to do."""
+    there = [robot for robot in robots if robot["state"] == "up" and robot["kind"] == "joro"]
     gone = [robot for robot in robots if robot["state"] != "up" and robot["servers"]]
     is_done = all(robot["idle"] and not robot["letters"] for robot in there)
     return bool(there) and is_done and not gone and not boxed and not servers["of_nobody"]
