@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 from joro import config
-from tests.scenarios.laws import Host, Row, as_we_left, by
+from tests.scenarios.laws import Host, Row, as_we_left, by, was_read_too_late
 from tests.scenarios.stage import JORO, Web, done
 
 #: Settings with which only the interval acts, so that one rule added to it can be heard.
@@ -59,7 +59,7 @@ def look_back(web: Web, collection: Path) -> Seen:
     settings = config.load(collection / config.FILE_NAME)
     get = web.oracle.get
     verdict = get("/politeness", interval_s=settings.politeness.interval_s)
-    rows = [as_we_left(row, settings.fetch.timeout_s) for row in get("/log")]
+    rows = [as_we_left(row, settings.fetch.timeout_s) for row in get("/log") if not was_read_too_late(row)]
     return Seen(rows, get("/hosts"), verdict, settings, collection)
 
 

@@ -40,6 +40,11 @@ def as_we_left(row: Row, patience_s: float) -> Row:
     return row | {"end": min(row["end"], row["start"] + patience_s)}
 
 
+def was_read_too_late(row: Row) -> bool:
+    """Had we hung up before the server read it? No answer leaves before its latency is over."""
+    return bool(row["bytes"] == 0 and row["end"] - row["start"] < LATENCY_S - TICK_S)
+
+
 def is_early(before: Row, after: Row, wait_s: float) -> bool:
     """Did a request come before `wait_s` had passed since the end of the one before?
 
