@@ -89,11 +89,6 @@ def test_what_is_known_fades_into_what_is_expected() -> None:
     assert change.posterior(faded, EVEN)[0] == pytest.approx(np.full(BINS, 1 / BINS), abs=0.01)
 
 
-def test_not_modified_from_a_liar_says_nothing() -> None:
-    assert change.seen([DAY_S], [False], trust=0.0)[0] == pytest.approx(np.zeros(BINS), abs=1e-6)
-    assert change.seen([DAY_S], [False], trust=1.0)[0] == pytest.approx(-RATES_PER_S * DAY_S, rel=1e-5)
-
-
 def test_a_trusted_date_tells_more_than_a_change_alone() -> None:
     month = 30 * DAY_S
     alone = change.posterior(watched([30], [True]), EVEN)
@@ -109,12 +104,6 @@ def test_a_trusted_date_tells_more_than_a_change_alone() -> None:
 def test_a_date_nobody_trusts_is_only_a_change() -> None:
     nobody, plain = change.dated([DAY_S], [True], [60.0], 0.0), change.seen([DAY_S], [True])
     assert nobody == pytest.approx(plain, abs=1e-4)
-
-
-def test_the_first_visit_can_tell_when_it_is_dated() -> None:
-    first = change.note(change.blank(), change.first_dated([100 * DAY_S], 0.9))
-    assert interval_days(first) > 30
-    assert interval_days(change.note(change.blank(), change.first_dated([0.1 * DAY_S], 0.9))) < 10
 
 
 def test_many_pages_are_learned_as_one_is() -> None:

@@ -11,13 +11,11 @@ from joro.schedule.optimum import (
     Array,
     Limits,
     Pages,
-    at_random,
     evenly,
     find_price,
     freshness,
     gain,
     gain_inverse,
-    harmonic,
     solve,
 )
 
@@ -37,18 +35,6 @@ def test_cho_and_garcia_molinas_five_pages_come_out() -> None:
 def test_visiting_all_alike_beats_visiting_in_proportion_to_change() -> None:
     assert freshness(FIVE.change_rate, 1).mean() == pytest.approx(0.36505, abs=1e-5)
     assert freshness(FIVE.change_rate, FIVE.change_rate / 3).mean() == pytest.approx(0.31674, abs=1e-5)
-
-
-def test_random_visits_have_azars_optimum() -> None:
-    best = solve(FIVE, Limits(budget=5), at_random).visit_rate
-    assert list(best) == rates(1.386, 1.374, 1.133, 0.772, 0.335)
-    assert (best / (best + FIVE.change_rate)).mean() == pytest.approx(0.29737, abs=1e-5)
-
-
-def test_harmonic_staleness_gives_no_page_up() -> None:
-    assert list(solve(FIVE, Limits(budget=5), harmonic).visit_rate) == rates(
-        0.783, 0.947, 1.037, 1.096, 1.137
-    )
 
 
 def test_a_server_that_allows_little_gets_a_price_of_its_own() -> None:

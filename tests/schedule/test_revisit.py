@@ -13,7 +13,6 @@ from joro.schedule.revisit import (
     POLICIES,
     WAITS_S,
     Revisiting,
-    expected_freshness,
     fitted,
     intervals_s,
     visits_per_s,
@@ -106,12 +105,6 @@ def test_visits_that_signals_bring_forward_are_counted() -> None:
     rule, quality = replace(WIDE, knob=3 * DAY_S), np.array([6])
     wait = intervals_s(rule, KNOWN[9:10], 1.0, quality=quality)
     assert visits_per_s(rule, KNOWN[9:10], 1.0, quality=quality)[0] > 1.05 / wait[0]
-
-
-def test_the_forecast_is_that_of_evenly_visited_pages() -> None:
-    pages = KNOWN[[10, 10]]
-    forecast = expected_freshness(pages, [1 / RATES_PER_S[10], 1e-3 / RATES_PER_S[10]])
-    assert forecast == pytest.approx([0.63212, 0.9995], abs=1e-4)
 
 
 @given(st.integers(0, 999), st.sampled_from(POLICIES), st.floats(1e-3, 1e8))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joro.schedule.select import alpha, gamma, interval_s, selected, visits_per_s
+from joro.schedule.select import alpha, gamma, interval_s, visits_per_s
 
 DAY_S = 86_400.0
 #: Of a chi-square variable with 19 degrees of freedom, exceeded once in ten thousand cases.
@@ -31,7 +31,7 @@ def test_pages_are_selected_as_often_as_gamma_says() -> None:
     kinds = gamma(
         np.repeat([0.0, 0.05, 0.2, 0.6], 5), 1 / (10 * DAY_S), np.tile([1, 3, 9, 27, 81], 4) * DAY_S
     )
-    counts = selected(kinds, chance.random((5_000, 20))).sum(axis=0)
+    counts = (chance.random((5_000, 20)) < kinds).sum(axis=0)
     expected = 5_000 * kinds
     spread = ((counts - expected) ** 2 / (expected * (1 - kinds))).sum()
     assert spread < CHI_SQUARE_19
@@ -40,7 +40,7 @@ def test_pages_are_selected_as_often_as_gamma_says() -> None:
 def test_a_biased_selection_would_be_noticed() -> None:
     chance = np.random.default_rng(11)
     kinds = gamma(0.05, 1 / (10 * DAY_S), np.geomspace(1, 81, 20) * DAY_S)
-    counts = selected(1.05 * kinds, chance.random((5_000, 20))).sum(axis=0)
+    counts = (chance.random((5_000, 20)) < 1.05 * kinds).sum(axis=0)
     assert ((counts - 5_000 * kinds) ** 2 / (5_000 * kinds * (1 - kinds))).sum() > CHI_SQUARE_19
 
 
@@ -61,7 +61,7 @@ def test_rounds_of_selection_give_the_same_mean_wait() -> None:
     for number in range(24 * 80):
         waits[waiting] += round_s
         chances = gamma(share, rate, (number + 0.5) * round_s) * pace * round_s
-        waiting &= ~selected(chances, chance.random(4_000))
+        waiting &= ~(chance.random(4_000) < chances)
     assert waits.mean() == pytest.approx(1 / visits_per_s(share, rate, pace)[0], rel=0.05)
 
 

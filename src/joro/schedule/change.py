@@ -66,19 +66,10 @@ def pack(histories: Histories) -> list[bytes]:
     return [each.tobytes() for each in histories]
 
 
-def seen(elapsed_s: ArrayLike, changed: ArrayLike, trust: ArrayLike = 1.0) -> Grid:
-    """Log likelihood of every rate when a page was found changed or unchanged after `elapsed_s`.
-
-    `trust` below 1 is for an "unchanged" that is the server's word alone (304): changed pages, too, hear it
-    from a server whose validators lie.
-    """
+def seen(elapsed_s: ArrayLike, changed: ArrayLike) -> Grid:
+    """Log likelihood of every rate when a page was found changed or unchanged after `elapsed_s`."""
     found = -_exponents(elapsed_s)
     was_changed = np.broadcast_to(np.asarray(changed, dtype=bool), len(found))
-    missed = np.broadcast_to(1 - np.asarray(trust, dtype=np.float32), len(found))
-    doubted = ~was_changed & (missed > 0)
-    if doubted.any():
-        with np.errstate(divide="ignore"):
-            found[doubted] = np.log1p((1 - missed[doubted].reshape(-1, 1)) * np.expm1(found[doubted]))
     found[was_changed] = np.log(np.maximum(-np.expm1(found[was_changed]), np.float32(1e-30)))
     return found
 
@@ -93,13 +84,6 @@ def dated(elapsed_s: ArrayLike, changed: ArrayLike, age_s: ArrayLike, trust: Arr
     share = np.asarray(trust, dtype=np.float32).reshape(-1, 1)
     told = share * exponent * np.exp(-age) + (1 - share) * -np.expm1(-exponent)
     return np.where(_column(changed), np.log(np.maximum(told, 1e-30)), -exponent)
-
-
-def first_dated(age_s: ArrayLike, trust: ArrayLike) -> Grid:
-    """Log likelihood of every rate when the first visit finds a page last changed `age_s` ago."""
-    age = _exponents(np.maximum(age_s, 1.0))
-    share = np.asarray(trust, dtype=np.float32).reshape(-1, 1)
-    return np.log(share * age * np.exp(-age) + (1 - share) / _NATS)
 
 
 def observe(
@@ -120,13 +104,6 @@ def observe(
     after["unchanged_s"] += np.where(was_changed, 0, elapsed)
     known = _forgotten(likelihood(histories), expected, elapsed, drift_per_s)
     after["unlikely"] = _steps(np.log(known) + log_likelihood, after["visits"])
-    return after
-
-
-def note(histories: Histories, log_likelihood: Grid) -> Histories:
-    """The histories with evidence that is no visit compared with another: a date at the first visit."""
-    after = histories.copy()
-    after["unlikely"] = _steps(np.log(likelihood(histories)) + log_likelihood, after["visits"])
     return after
 
 
@@ -153,8 +130,6 @@ def rate_per_s(chances: Grid) -> NDArray[np.float64]:
 #: Likelihood by stored step.
 _LIKELIHOOD = np.exp(-np.arange(256) * STEP).astype(np.float32)
 _TURNS = (np.arange(BINS) * 0.7548776662 % 1.0).astype(np.float32)
-#: The range of log rates: a date that says nothing is as likely anywhere in it.
-_NATS = float(LOG_RATES[-1] - LOG_RATES[0])
 
 
 def _exponents(elapsed_s: ArrayLike) -> Grid:

@@ -3,8 +3,7 @@
 In:    change rate, importance, cost and server of every page; a budget of visits; what each server allows.
 Out:   the visit rates that make the collection as fresh as it can be, and the price of a visit.
 Never: needs the change rates to be exact; `revisit` asks the same question of a page it is unsure about.
-Paper: S0-03 and S0-07 as one problem. Cho and Garcia-Molina (TODS 2003) for evenly spaced visits, Azar et al.
-       (PNAS 2018) for random ones, Kolobov et al. (NeurIPS 2019) for harmonic staleness.
+Paper: S0-03 and S0-07 as one problem. Cho and Garcia-Molina (TODS 2003), evenly spaced visits.
 
     maximise Σ w λ^θ F(λ, f)   with   Σ c f ≤ B,   Σ_server f ≤ R,   f_least ≤ f ≤ f_most
 
@@ -125,18 +124,6 @@ def evenly(theta: float = 0.0) -> Rule:
             return np.where((change > 0) & (importance > 0), change / x, 0.0)
 
     return rates
-
-
-def at_random(change: Array, importance: Array, price: Array) -> Array:
-    """Visits at random moments: f = √(wλ/Λ) − λ (Azar et al.)."""
-    with np.errstate(divide="ignore"):
-        return np.maximum(0.0, np.sqrt(importance * change / price) - change)
-
-
-def harmonic(change: Array, importance: Array, price: Array) -> Array:
-    """Least harmonic staleness, which never gives a page up (Kolobov et al.)."""
-    with np.errstate(divide="ignore"):
-        return (np.sqrt(change * change + 4 * importance * change / price) - change) / 2
 
 
 def solve(pages: Pages, limits: Limits, rule: Rule | None = None) -> Solution:

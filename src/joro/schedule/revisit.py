@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from joro.schedule import select
 from joro.schedule.change import DAY_S, DRIFT_PER_S, RATES_PER_S, Grid, rate_per_s
-from joro.schedule.optimum import Array, find_price, freshness, gain
+from joro.schedule.optimum import Array, find_price, gain
 from joro.schedule.signals import NONE, QUALITIES, threshold_value, worth
 
 POLICIES = ("optimal", "interval", "gamma", "uniform")
@@ -127,12 +127,6 @@ def fitted(
         return float(_often(chances, wait, quality).sum())
 
     return replace(rule, knob=max(find_price(spent, budget_per_s, near=rule.knob), 1e-18))
-
-
-def expected_freshness(chances: Grid, interval_s: ArrayLike) -> Array:
-    """The share of time each page will be as we have it, as far as its rate is known."""
-    visits = 1 / np.asarray(interval_s, dtype=np.float64).reshape(-1, 1)
-    return np.asarray((chances * freshness(RATES_PER_S, visits)).sum(axis=1))
 
 
 def _log_worth(

@@ -1,7 +1,7 @@
 """Which pages does chance select, as often as they deserve?
 
 In:    importance and change rate of pages, how long ago each was visited, and random numbers.
-Out:   which pages are selected now; or, for each page, when it will be.
+Out:   for each page the chance that it is selected now, and when it will be.
 Never: throws the dice: the caller does, so that the same numbers give the same pages.
 Paper: S4 4.2, equation (1): γ(p,t) = α(p) + (1 − α(p)) β(p,t), β = 1 − e^(−t/τ).
 
@@ -12,7 +12,7 @@ moment of its selection can be drawn at once: it is where pace × ∫γ reaches 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from joro.schedule.optimum import Array
 
@@ -30,11 +30,6 @@ def gamma(alpha: ArrayLike, change_per_s: ArrayLike, elapsed_s: ArrayLike) -> Ar
     share = np.asarray(alpha, dtype=np.float64)
     exponent = np.asarray(elapsed_s, dtype=np.float64) * np.asarray(change_per_s, dtype=np.float64)
     return np.asarray(share - (1 - share) * np.expm1(-exponent))
-
-
-def selected(chances: ArrayLike, draws: ArrayLike) -> NDArray[np.bool_]:
-    """Which pages are selected; `draws` are even random numbers in [0, 1)."""
-    return np.asarray(np.asarray(draws) < np.asarray(chances))
 
 
 def interval_s(alpha: ArrayLike, change_per_s: ArrayLike, pace_per_s: float, draws: ArrayLike) -> Array:

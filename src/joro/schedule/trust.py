@@ -2,7 +2,7 @@
 
 In:    of each visit: what the server said (Last-Modified, ETag, 304, lastmod), and whether the page
        had changed.
-Out:   the share of its words that are true, for `change.seen`, `change.dated` and `change.first_dated`.
+Out:   the share of its words that are true, for `change.dated`.
 Never: takes a date that cannot be: one in the future, or one that is just the time of the answer.
 Paper: S0-02 and S4-04, Last-Modified as a hint.
 """
