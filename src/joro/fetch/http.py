@@ -12,6 +12,7 @@ could bend.
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Sequence
 from io import BytesIO
 
@@ -55,8 +56,19 @@ _BREAKER_WORDS = {
     "malformed": Outcome.MALFORMED,
 }
 
+#: What the other side has not received for so long is thrown away, with the connection. Else the kernel goes
+#: on sending a request for minutes after we gave it up, or were killed: it would be heard when the line is
+#: whole again, when others may be asking that server (`line` is stricter; libcurl leaves us only this).
+UNRECEIVED_S = 5.0
+
 #: Nobody was there; a timeout may mean that as well.
 _UNCONNECTED = (pycurl.E_COULDNT_CONNECT, pycurl.E_INTERFACE_FAILED, _PROXY)
+
+
+def _forget_soon(number: int, _purpose: int) -> int:
+    with socket.fromfd(number, socket.AF_INET, socket.SOCK_STREAM) as made:
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(UNRECEIVED_S * 1_000))
+    return pycurl.SOCKOPT_OK  # type: ignore[no-any-return]
 
 
 class Client:
@@ -149,6 +161,7 @@ class Client:
         )
         for option, value in (*options, *self._route.options()):
             curl.setopt(option, value)
+        curl.setopt(pycurl.SOCKOPTFUNCTION, _forget_soon)
         return _Line(curl, limits, self._room, self._fields)
 
     def _request(self, url: str, fields: Sequence[str]) -> bytes:

@@ -2,7 +2,8 @@
 
 In:    the address that was approved, requests, and what the epoll says of the socket.
 Out:   an `Exchange` for each request.
-Never: waits, sends a request twice, keeps more than the limits and the room allow.
+Never: waits, sends a request twice, keeps more than the limits and the room allow; lets the kernel go on
+       sending a request that was given up.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import errno
 import os
 import select
 import socket
+import struct
 from io import BytesIO
 
 from joro.fetch.answer import Answer
@@ -27,6 +29,10 @@ _BUFFER = bytearray(65_536)
 #: Where the buffer was filled there is more: to leave it until all others have had their turn would make
 #: large pages look slow, and politeness goes by that. So many reads, and then the others have theirs.
 _READS = 8
+
+#: What `close` does with what was not yet received: throw it away, or go on sending it for minutes. A request
+#: that a server gets after all, when the line is whole again, comes when others may be asking it already.
+_FORGET, _DELIVER = struct.pack("ii", 1, 0), struct.pack("ii", 0, 0)
 
 Place = tuple[str, int, str]  # address, port, and the server's name there
 Done = asyncio.Future[Exchange]
@@ -49,6 +55,7 @@ class Line:
         self._socket: socket.socket | None = None
         self._number = -1
         self._is_connected = False
+        self._is_answered = False  # the last request was received for certain
         self._done: Done | None = None  # None: idle
         self._request = self._unsent = b""
         self._answer = Answer(limits.head_bytes)
@@ -78,6 +85,7 @@ class Line:
         self._done = done
         self._request = self._unsent = request
         self._received = self._received_then = 0
+        self._is_answered = False
         self.since = self._slow_since = now
         if self._is_connected:
             self._send()
@@ -127,6 +135,8 @@ class Line:
             self._reset()
         if self._socket is not None:
             del self._lines[self._number]
+            if self._is_answered:
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _DELIVER)
             self._socket.close()  # the kernel takes it out of the epoll
             self._socket = None
 
@@ -137,6 +147,7 @@ class Line:
             self._number = self._socket.fileno()
             self._lines[self._number] = self
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _FORGET)  # also when we are killed
             code = self._socket.connect_ex((address, port))
             self._epoll.register(self._number, select.EPOLLOUT)
         except OSError as error:
@@ -187,6 +198,7 @@ class Line:
             self._cut("")
             return False
         self._received += size
+        self._is_answered = True
         self._keep(self._answer.receive(_BUFFER, size))
         return size == len(_BUFFER)
 
