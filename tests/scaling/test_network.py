@@ -68,6 +68,15 @@ def test_who_is_cut_off_hears_nothing_until_healed(network: Network, server: Mac
     assert len(ask(client, server.address)) == 2
 
 
+def test_one_can_be_cut_off_from_some_and_still_reach_others(network: Network, server: Machine) -> None:
+    client, other = network.machine("client"), network.machine("other")
+    client.cut(server)
+    assert ask(client, server.address, timeout_s=0.3) == []
+    assert len(ask(other, server.address)) == 2
+    client.cut(other)
+    assert len(ask(client, server.address)) == 2
+
+
 def test_delay_and_rate_of_a_link_are_kept(network: Network, server: Machine) -> None:
     client = network.machine("client", delay_s=0.1)
     with_delay = _seconds(lambda: client.dial(7000, server.address).close())

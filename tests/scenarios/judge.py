@@ -25,6 +25,7 @@ class Verdict:
     servers: int = 0
     shared_servers: int = 0  # servers that more than one robot has visited
     requests: int = 0
+    pages: int = 0  # archived
 
     @property
     def is_good(self) -> bool:
@@ -52,6 +53,7 @@ def judge(rows: list[Row], wanted: Iterable[str], archived: Counter[str], interv
         servers=len(visitors),
         shared_servers=sum(count > 1 for count in visitors),
         requests=len(rows),
+        pages=len(archived),
     )
 
 

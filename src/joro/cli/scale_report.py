@@ -1,4 +1,4 @@
-"""`joro scale-report`: measure how speed grows with units and processes."""
+"""`joro scale-report`: measure how speed grows with units, processes and machines."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from types import FrameType
 
 import click
 
+from joro.cli.scale_machines import MACHINE_UNITS, report_machines
 from joro.errors import UsageError
 from joro.scaling.chart import can_draw, draw
+from joro.scaling.machines import DISTANCES_MS
 from joro.scaling.measure import Ground, Measurement, measure
 from joro.testweb.running import Running, running
 from joro.testweb.settings import Settings
 
 #: Hosts of the test web for each socket: a unit that becomes free always finds a server that is.
 HOSTS_PER_SOCKET = 2
+USUAL_UNITS = [50, 100, 150]
 #: From so many processors on, what other programs did on this machine is worth a line.
 OTHERS_MATTER = 0.3
 COLUMNS = (
@@ -36,7 +39,9 @@ COLUMNS = (
 )
 
 
-def _numbers(_context: click.Context, parameter: click.Parameter, text: str) -> list[int]:
+def _numbers(_context: click.Context, parameter: click.Parameter, text: str | None) -> list[int]:
+    if text is None:
+        return []
     words = [word.strip() for word in text.split(",")]
     if not all(word.isdecimal() and 1 <= int(word) <= 10_000 for word in words):
         raise UsageError(
@@ -45,9 +50,34 @@ def _numbers(_context: click.Context, parameter: click.Parameter, text: str) -> 
     return sorted({int(word) for word in words})
 
 
+def _counts(_context: click.Context, _parameter: click.Parameter, text: str | None) -> list[int]:
+    if text is None:
+        return []
+    first, dash, last = text.partition("-")
+    if not (first.isdecimal() and (last if dash else first).isdecimal()):
+        raise UsageError(f"--machines {text} is no number of machines", remedy="write it like 5, or 1-5")
+    counts = list(range(int(first), int(last or first) + 1))
+    if not counts or counts[0] < 1 or counts[-1] > len(DISTANCES_MS):
+        raise UsageError(
+            f"--machines {text} cannot be", remedy=f"give 1 to {len(DISTANCES_MS)}, the smaller one first"
+        )
+    return counts
+
+
 @click.command()
-@click.option("--units", default="50,100,150", show_default=True, callback=_numbers, metavar="N,…")
+@click.option(
+    "--units",
+    callback=_numbers,
+    metavar="N,…",
+    help="Sockets of each robot.  [default: 50,100,150; with --machines 8]",
+)
 @click.option("--processes", default="1,2", show_default=True, callback=_numbers, metavar="N,…")
+@click.option(
+    "--machines",
+    callback=_counts,
+    metavar="N-N",
+    help="Robots on so many machines, with a manager, each farther away than the last; as root.",
+)
 @click.option("--pages", default=3_000, show_default=True, type=click.IntRange(min=100), help="For each run.")
 @click.option(
     "--latency", default=100.0, show_default=True, metavar="MS", help="How long a server takes to answer."
@@ -60,8 +90,13 @@ def _numbers(_context: click.Context, parameter: click.Parameter, text: str) -> 
     metavar="DIR",
     help="Where the table (CSV) and the chart (SVG, PNG) go.",
 )
-def scale_report(units: list[int], processes: list[int], pages: int, latency: float, out: Path) -> None:
-    """Measure pages and megabytes a second against units (sockets) and processes, on a test web of its own.
+def scale_report(
+    units: list[int], processes: list[int], machines: list[int], pages: int, latency: float, out: Path
+) -> None:
+    """Measure pages and megabytes a second against units (sockets), processes and machines.
+
+    Against units and processes on one machine, or with --machines against machines, which are network
+    namespaces with links of their own and share the processors of this one.
 
     The figures are those of the test web's log. It runs on this machine, so the robots do not have all of it:
     the last column says what held each run back, and only where it says "units" would more units help.
@@ -69,9 +104,14 @@ def scale_report(units: list[int], processes: list[int], pages: int, latency: fl
     \b
     joro scale-report
     joro scale-report --units 10,50,100 --processes 1,2,4 --pages 10000 --out report
+    sudo joro scale-report --machines 1-5
     """
     signal.signal(signal.SIGTERM, _interrupt)
     out.mkdir(parents=True, exist_ok=True)
+    if machines:
+        report_machines(machines, units or MACHINE_UNITS, latency / 1_000, out)
+        return
+    units = units or USUAL_UNITS
     settings = _web(max(units) * max(processes), pages, latency / 1_000)
     click.echo(_line(("units", "processes", "pages/s", "MB/s", "robots", "test web", "machine", "limit")))
     with running(settings) as web:

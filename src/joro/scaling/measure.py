@@ -86,17 +86,17 @@ def measure(ground: Ground, units: int, processes: int, pages: int) -> Measureme
         seeds = Path(directory) / "seeds"
         seeds.write_text("".join(f"{url}\n" for url in ground.seeds))
         ground.forget()
-        before, web_before, ticks_before = time.monotonic(), ground.cpu_s(), _ticks()
+        before, web_before, ticks_before = time.monotonic(), ground.cpu_s(), ticks()
         robots_cpu_s = _crawl(collection, seeds, pages)
         elapsed_s = time.monotonic() - before
     web_cores = (ground.cpu_s() - web_before) / elapsed_s
-    busy = _busy(ticks_before, _ticks())
+    machine_busy = share_busy(ticks_before, ticks())
     count, pages_per_s, bytes_per_s = rates(ground.log())
     robots_cores = robots_cpu_s / elapsed_s
     achieved = pages_per_s * ground.latency_s / (units * processes)
-    limit = limit_of(achieved, busy, robots_cores / processes, web_cores)
+    limit = limit_of(achieved, machine_busy, robots_cores / processes, web_cores)
     return Measurement(
-        units, processes, count, pages_per_s, bytes_per_s, robots_cores, web_cores, busy, limit
+        units, processes, count, pages_per_s, bytes_per_s, robots_cores, web_cores, machine_busy, limit
     )
 
 
@@ -157,15 +157,16 @@ def _ended(command: list[str], collection: Collection) -> Iterator[subprocess.Po
                 continue  # robots outlive a set that was cut off while starting them, for a moment
 
 
-def _ticks() -> tuple[int, int]:
+def ticks() -> tuple[int, int]:
     """Ticks that all processors have been idle, and all ticks, since the machine started."""
     try:
-        ticks = [int(word) for word in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
+        counts = [int(word) for word in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
     except OSError:
         return 0, 0
-    return ticks[3] + ticks[4], sum(ticks)
+    return counts[3] + counts[4], sum(counts)
 
 
-def _busy(before: tuple[int, int], after: tuple[int, int]) -> float:
+def share_busy(before: tuple[int, int], after: tuple[int, int]) -> float:
+    """Share of all processors in use between two moments."""
     idle, total = after[0] - before[0], after[1] - before[1]
     return 1.0 - idle / total if total else 0.0

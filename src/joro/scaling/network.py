@@ -113,9 +113,9 @@ class Machine:
         """How far it is from the middle, one way, and how much its line carries; 0: all there is."""
         self._network.tell("shape", self.name, delay_s=delay_s, bytes_per_s=mbit_per_s * 1e6 / 8)
 
-    def cut(self) -> None:
-        """Lose every packet from and to it, silently."""
-        self._network.tell("cut", self.name)
+    def cut(self, *others: Machine) -> None:
+        """Lose every packet from and to it, silently; or only those from and to some others."""
+        self._network.tell("cut", self.name, others=[each.name for each in others])
 
     def heal(self) -> None:
         """Carry its packets again."""

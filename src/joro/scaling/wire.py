@@ -53,6 +53,7 @@ class Link:
     delay_s: float = 0.0  # one way
     bytes_per_s: float = 0.0  # 0: without limit
     is_cut: bool = False
+    cut_from: frozenset[str] = frozenset()  # names of others
     up_until: float = 0.0  # its two directions are busy until then
     down_until: float = 0.0
 
@@ -111,7 +112,8 @@ class Wire:
             self._poll.register(link.device, select.EPOLLIN)
         link = self._links[name]
         if verb in ("cut", "heal"):
-            link.is_cut = verb == "cut"
+            others = frozenset(shape.pop("others", ()))
+            link.is_cut, link.cut_from = verb == "cut" and not others, others
         for what, value in shape.items():
             setattr(link, what, value)
         return {"namespace": f"/proc/{os.getpid()}/fd/{link.namespace}"}
@@ -124,9 +126,8 @@ class Wire:
             except BlockingIOError:
                 return
             target = self._home(content[16:20]) if content[0] >> 4 == 4 else None
-            if target is None or link.is_cut or target.is_cut:
-                continue
-            self._send(link, target, content)
+            if target is not None and not _is_cut(link, target):
+                self._send(link, target, content)
 
     def _home(self, address: bytes) -> Link | None:
         if address not in self._homes:
@@ -163,6 +164,10 @@ class Wire:
                 continue
             with contextlib.suppress(OSError):  # its machine does not read as fast as it should
                 os.write(packet.link.device, packet.content)
+
+
+def _is_cut(one: Link, other: Link) -> bool:
+    return one.is_cut or other.is_cut or other.name in one.cut_from or one.name in other.cut_from
 
 
 def opened(name: str, networks: list[str]) -> Link:

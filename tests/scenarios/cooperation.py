@@ -1,0 +1,244 @@
+"""Robots and managers on machines of their own, with everything going wrong that can.
+
+`play` lets them collect a web while somebody pulls plugs, and `judge` says what became of it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from joro.config import Archive, Config, Manager
+from joro.scaling.crew import Crew, Worker
+from joro.scaling.network import Network
+from joro.testweb.running import Running, separate
+from joro.testweb.settings import Settings
+from tests.namespaces import Postgres, postgres_on
+from tests.nats import nats_server
+from tests.scenarios.archived import responses
+from tests.scenarios.crawls import QUIET
+from tests.scenarios.judge import Verdict, judge
+from tests.scenarios.laws import LATENCY_S
+
+#: Short, so that robots lose their servers often.
+PROMISES = Manager(lease_s=3.0, beat_s=0.3, grace_s=1.0, plan_every_s=3.0, rule="plan")
+#: How long somebody must be away for others to get its servers.
+GONE_S = PROMISES.lease_s + PROMISES.grace_s
+KINDS = ("robot", "manager", "database", "partition")
+
+
+@dataclass(frozen=True)
+class Plot:
+    """What is to happen."""
+
+    robots: int
+    managers: int
+    hosts: int
+    pages: int
+    kills: int
+    interval_s: float  # between two visits to a server
+    kill_every_s: float  # on average
+    seed: int = 7
+    sockets: int = 50
+    exchange: bool = False  # links go straight to robots, by JetStream
+    patience_s: float = 120.0  # without any progress
+
+
+@dataclass
+class Scene:
+    """A web, and those who collect it."""
+
+    plot: Plot
+    web: Running
+    crew: Crew
+    database: Postgres
+    killed: Counter[str] = field(default_factory=Counter)
+    ended: Counter[str] = field(default_factory=Counter)  # robots that ended by themselves: none should
+
+    @property
+    def workers(self) -> list[Worker]:
+        return [*self.crew.managers.values(), *self.crew.robots.values()]
+
+
+@contextmanager
+def scene(directory: Path, plot: Plot, network: Network) -> Iterator[Scene]:
+    """All of them at work, robots without anything to do yet."""
+    settings = Settings(
+        hosts=plot.hosts,
+        pages=plot.pages,
+        sizes="even",
+        roles=("normal",),
+        addresses="own",
+        network="10.98.0.0/16",
+        latency_s=LATENCY_S,
+        seed=plot.seed,
+        log=directory / "web.tsv",
+    )
+    with ExitStack() as stack:
+        home = network.machine("web", also=settings.network)
+        web = stack.enter_context(separate(settings, home.run, lambda port: home.dial(port, "10.98.0.1")))
+        database = stack.enter_context(postgres_on(network.machine("database")))
+        exchange = ""
+        if plot.exchange:
+            hall = network.machine("exchange")
+            exchange = stack.enter_context(nats_server(hall.address, hall.run)).url
+        promises = dataclasses.replace(PROMISES, database=database.url)
+        crew = Crew(directory, _config(web, plot), promises, exchange)
+        for number in range(plot.managers):
+            crew.add_manager(network.machine(f"manager-{number}", delay_s=0.001)).start()
+        stage = Scene(plot, web, crew, database)
+        for number in range(plot.robots):
+            crew.add_robot(network.machine(f"robot-{number}", delay_s=0.002 * number)).start()
+        try:
+            _until(lambda: crew.robots_up() == plot.robots, 60, crew)
+            yield stage
+        finally:
+            for worker in stage.workers:
+                worker.kill()
+
+
+def _config(web: Running, plot: Plot) -> Config:
+    politeness = dataclasses.replace(
+        web.config.politeness,
+        **QUIET,
+        interval_s=plot.interval_s,
+        retry_limit=20,
+        retry_wait_s=1.0,
+        suspend_after_s=0.0,
+    )
+    return dataclasses.replace(
+        web.config,
+        fetch=dataclasses.replace(web.config.fetch, sockets=plot.sockets, timeout_s=10.0),
+        politeness=politeness,
+        archive=Archive(commit_every_s=0.3),
+    )
+
+
+def play(stage: Scene, during: Callable[[], None] | None = None) -> Verdict:
+    """Collect everything; meanwhile kill, cut and heal at random moments."""
+    stage.crew.seed(stage.web.seeds)
+    wanted = {url for url, hops in stage.web.oracle.get("/reachable").items() if hops <= 15}
+    Plugs(stage).pull(during)
+    _finish(stage, wanted)
+    for robot in stage.crew.robots.values():
+        robot.stop()
+    archived: Counter[str] = Counter()
+    for robot in stage.crew.robots.values():
+        archived += responses(robot.collection)
+    return judge(stage.web.oracle.get("/log"), wanted, archived, stage.plot.interval_s)
+
+
+class Plugs:
+    """Who is killed when, and comes back when."""
+
+    def __init__(self, stage: Scene) -> None:
+        self._stage = stage
+        self._chance = random.Random(stage.plot.seed)
+        self._later: list[tuple[float, int, Callable[[], None]]] = []
+        self._away: set[str] = set()
+
+    def pull(self, during: Callable[[], None] | None = None) -> None:
+        """All kills of the plot, one after the other, and all who are away come back."""
+        plot = self._stage.plot
+        kinds = [KINDS[number % len(KINDS)] for number in range(plot.kills)]
+        self._chance.shuffle(kinds)
+        for number, kind in enumerate(kinds):
+            self._wait(plot.kill_every_s * self._chance.uniform(0.5, 1.5))
+            getattr(self, f"_{kind}")()
+            self._stage.killed[kind] += 1
+            if during is not None and number == plot.kills // 2:
+                during()
+        while self._later:
+            self._wait(max(0.0, self._later[0][0] - time.monotonic()))
+
+    def _wait(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while True:
+            while self._later and self._later[0][0] <= time.monotonic():
+                heapq.heappop(self._later)[2]()
+            self._revive()
+            if time.monotonic() >= until:
+                return
+            time.sleep(0.05)
+
+    def _revive(self) -> None:
+        """A robot that ended by itself is started again, as an operator's supervisor would, and counted."""
+        for worker in self._stage.workers:
+            if worker.name not in self._away and not worker.is_running:
+                self._stage.ended[worker.name] += 1
+                worker.start()
+
+    def _back(self, worker: Worker, seconds: float, comes: Callable[[], None]) -> None:
+        self._away.add(worker.name)
+
+        def back() -> None:
+            comes()
+            self._away.discard(worker.name)
+
+        heapq.heappush(self._later, (time.monotonic() + seconds, len(self._later), back))
+
+    def _one(self, workers: dict[str, Worker]) -> Worker | None:
+        """Somebody who is there, if somebody else is, too."""
+        there = [worker for worker in workers.values() if worker.name not in self._away]
+        return self._chance.choice(there) if len(there) > 1 else None
+
+    def _robot(self) -> None:
+        robot = self._one(self._stage.crew.robots)
+        if robot is not None:
+            robot.kill()  # and is back at once, or after others have its servers
+            self._back(robot, self._chance.choice((0.2, 1.0, GONE_S + 1.0, GONE_S + 4.0)), robot.start)
+
+    def _manager(self) -> None:
+        manager = self._one(self._stage.crew.managers)
+        if manager is not None:
+            manager.kill()
+            self._back(manager, self._chance.uniform(0.2, 3.0), manager.start)
+
+    def _database(self) -> None:
+        self._stage.database.terminate()
+
+    def _partition(self) -> None:
+        """Longer than the lease, mostly; from all, or from the managers while the web is there as before."""
+        robot = self._one(self._stage.crew.robots)
+        if robot is None:
+            return
+        managers = [manager.machine for manager in self._stage.crew.managers.values()]
+        robot.machine.cut(*(managers if self._chance.random() < 0.5 else ()))
+        if self._chance.random() < 0.25:
+            robot.kill()
+
+        def heal() -> None:
+            robot.machine.heal()
+            if not robot.is_running:
+                robot.start()
+
+        self._back(robot, GONE_S + self._chance.uniform(-2.0, 4.0), heal)
+
+
+def _finish(stage: Scene, wanted: set[str]) -> None:
+    """Until all is quiet, or nothing happens any more."""
+    progress, since = -1, time.monotonic()
+    quiet = 0
+    while quiet < 3:
+        time.sleep(0.7)
+        status = stage.crew.status()
+        quiet = quiet + 1 if status and status["quiet"] else 0
+        requests = stage.web.oracle.get("/summary")["requests"]
+        if requests != progress:
+            progress, since = requests, time.monotonic()
+        if time.monotonic() - since > stage.plot.patience_s:
+            return
+
+
+def _until(what: Callable[[], bool], patience_s: float, crew: Crew) -> None:
+    deadline = time.monotonic() + patience_s
+    while not what():
+        assert time.monotonic() < deadline, crew.last_words()
+        time.sleep(0.1)

@@ -1,0 +1,29 @@
+"""Robots, managers, the database and the network fail; nothing is lost, and no server is harmed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from joro.scaling.network import Network
+from tests.namespaces import network as network
+from tests.scenarios.cooperation import Plot, play, scene
+
+pytestmark = pytest.mark.slow
+
+#: `make bench ONLY=cooperation_kills` has 5 robots, 50,000 pages and a hundred kills.
+PLOT = Plot(robots=3, managers=2, hosts=60, pages=3_000, kills=12, interval_s=0.5, kill_every_s=4.0)
+
+
+def test_robots_that_are_killed_and_cut_off_lose_no_page_and_never_meet_at_a_server(
+    network: Network, tmp_path: Path
+) -> None:
+    with scene(tmp_path, PLOT, network) as stage:
+        verdict = play(stage)
+    print(verdict, dict(stage.killed))
+    assert verdict.lost == []
+    assert verdict.at_once == []
+    assert verdict.inside_interval == []
+    assert verdict.shared_servers > 0, "no server ever moved: nothing was tried"
+    assert stage.ended == {}
