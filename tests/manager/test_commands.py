@@ -14,8 +14,10 @@ import pytest
 import trustme
 
 from joro import cli
+from joro.config.cooperate import Cooperate
 from joro.coordinate.beat import BEAT, Beat, encode
 from joro.errors import JoroError
+from joro.robot.joining import token_of
 from joro.store.collection import Collection
 from tests.manager.desk import collection_at
 
@@ -74,6 +76,13 @@ def test_a_robot_that_is_added_can_beat_and_has_the_seeds_servers(hub: Collectio
         )
         assert "tokyo  up; 2 servers; asked: " in joro("robot", "list", "-C", hub.path)
         assert "robots    1 of 1 up\nservers   2 known" in joro("status", "-C", hub.path)
+
+
+def test_a_machine_of_several_robots_gets_a_file_of_tokens(hub: Collection, tmp_path: Path) -> None:
+    (tmp_path / "tokens").write_text(joro("robot", "add", "-C", hub.path, "osaka", "-p", 2))
+    found = {token_of(Cooperate(token_file=str(tmp_path / "tokens")), f"osaka-{number}") for number in (0, 1)}
+    assert len(found) == 2
+    assert joro("robot", "list", "-C", hub.path).count("osaka-") == 2
 
 
 def test_a_robot_that_says_no_more_is_down(tmp_path: Path) -> None:

@@ -169,21 +169,32 @@ def robot() -> None:
 @robot.command("add")
 @collection_option
 @click.argument("name")
-def add_robot(collection: Collection, name: str) -> None:
+@click.option(
+    "-p",
+    "--processes",
+    type=click.IntRange(1, 256),
+    default=1,
+    metavar="N",
+    help="It is N robots on one machine, NAME-0, NAME-1 …, each with a token.",
+)
+def add_robot(collection: Collection, name: str, processes: int) -> None:
     """Register a robot, and print its token: once, for only its hash is kept.
 
     A robot that is registered already gets a new token; the old one ends.
 
     \b
-    joro manager robot add -C hub tokyo
+    joro manager robot add -C hub tokyo > tokyo.token
+    joro manager robot add -C hub osaka --processes 4 > osaka.token
     """
     from joro.manager import tokens
 
     with _store(collection) as control:
-        click.echo(tokens.add_robot(control, name))
-    click.echo(
-        f"the token of {name}; put it into a file, and its path into cooperate.token_file there", err=True
-    )
+        if processes == 1:
+            click.echo(tokens.add_robot(control, name))
+        else:
+            for each in (f"{name}-{number}" for number in range(processes)):
+                click.echo(f"{each} {tokens.add_robot(control, each)}")
+    click.echo(f"for a file that only {name} can read: cooperate.token_file in its joro.toml", err=True)
 
 
 @robot.command("remove")

@@ -92,7 +92,8 @@ class Logbook:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            draft.unlink(missing_ok=True)
+            with suppress(OSError):
+                draft.unlink()
             raise DiskFull(
                 f"a log of {len(inside):,} bytes finds no room in {self._folder} ({error.strerror})",
                 remedy="make room; its robot sends it again",
