@@ -13,6 +13,7 @@ from pathlib import Path
 from joro.clock import Clock
 from joro.config.cooperate import Cooperate
 from joro.coordinate.caller import Managers
+from joro.coordinate.jetstream import Straight
 from joro.errors import UsageError
 from joro.robot.member import Member
 from joro.robot.premises import Premises
@@ -38,9 +39,18 @@ def joining(
 
     def joined(premises: Premises) -> Member:
         pulse = Pulse(opened, transfers, clock)
-        sockets = collection.config.fetch.sockets
+        straight = None
+        if settings.exchange:
+            straight = Straight(settings.exchange, robot.name, premises.frontier, premises.wake)
         return Member(
-            premises, pulse, transfers, clock, name=robot.name, identity=robot.identity, sockets=sockets
+            premises,
+            pulse,
+            transfers,
+            clock,
+            name=robot.name,
+            identity=robot.identity,
+            sockets=collection.config.fetch.sockets,
+            straight=straight,
         )
 
     return joined

@@ -40,6 +40,7 @@ from joro.coordinate.beat import (
     Wanted,
     encode,
 )
+from joro.coordinate.jetstream import Straight
 from joro.model import Visit
 from joro.robot.premises import Premises
 from joro.robot.pulse import Pulse
@@ -84,6 +85,7 @@ class Member:
         name: str,
         identity: str,
         sockets: int,
+        straight: Straight | None = None,
     ) -> None:
         self._premises = premises
         self._frontier = premises.frontier
@@ -91,6 +93,7 @@ class Member:
         self._transfers = transfers
         self._clock = clock
         self._name, self._identity, self._sockets = name, identity, sockets
+        self._straight = straight  # to other robots, past the manager
         self.open_until = 0.0
         self._offered: list[Link] = []
         self._released: list[str] = []
@@ -150,6 +153,8 @@ class Member:
     def is_empty(self) -> bool:
         """Nothing to tell, and nothing that was told to us is left to do."""
         to_tell = self._offered or self._released or self._closing or self._posts
+        if self._straight is not None and not self._straight.is_empty:
+            return False
         return not (to_tell or self._incoming or self._ready or self._mail or self._leaving or self._late)
 
     def is_ours(self, server: str) -> bool:
@@ -165,7 +170,8 @@ class Member:
         return [url for url in seeds if self.is_ours(server_of(url))]
 
     def offer(self, link: Link) -> None:
-        self._offered.append(link)
+        if self._straight is None or not self._straight.offer(link):
+            self._offered.append(link)
 
     def note(self, visit: Visit, *, is_page: bool) -> None:
         """Count what a visit cost; a server that was given for a probe goes after its last page."""
@@ -185,17 +191,23 @@ class Member:
     def start(self) -> None:
         self._is_started = True
         self._pulse.start()
+        if self._straight is not None:
+            self._straight.start()
 
     async def leave(self) -> None:
         """Tell the last posts, and give the lease back."""
         self.open_until = 0.0
         self._transfers.flush()
         await self._pulse.stop()
+        if self._straight is not None:
+            await self._straight.close()
 
     def before_commit(self) -> list[Link]:
         """Links that came; if one's server has left since, it goes back to the manager."""
         while self._can_take and isinstance(self._ready[0].letter.content, Links):
             self._take(self._ready.popleft())
+        if self._straight is not None:
+            self._mail += self._straight.before_commit()
         mail, self._mail = self._mail, []
         self._offered += [link for link in mail if not self.is_ours(server_of(link.url))]
         return [link for link in mail if self.is_ours(server_of(link.url))]
@@ -221,6 +233,8 @@ class Member:
         """What was committed can be told; then letters are acted upon. Servers that should have a turn."""
         if self._taken != self._read or len(self._closing) > 1 or self._commits_soon:
             self._pulse.hurry()  # somebody may wait for it
+        if self._straight is not None:
+            self._straight.after_commit()
         self._posts += self._closing
         self._closing, self._read, self._commits_soon = [], self._taken, False
         self._transfers.flush()
@@ -338,6 +352,7 @@ class Member:
             __version__,
             more,
             leaves=leaves and not more,
+            exchange=self._straight is not None,
         )
         return encode(told)
 
@@ -355,6 +370,8 @@ class Member:
         while self._posts and self._posts[0][0] <= answer.received:
             number, _ = self._posts.popleft()
             self._frontier.keep(f"{_POST}{number:012d}", None)
+        if self._straight is not None:
+            self._straight.learn(answer.owners, answer.silent)
         spare_s = min(SPARE * answer.lease_s, MOST_SPARE_S)
         self.open_until = sent_at + answer.lease_s - spare_s if answer.lease_s else 0.0
         for letter in answer.letters:
