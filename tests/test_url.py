@@ -246,6 +246,20 @@ def test_a_link_met_before_is_joined_as_if_it_were_new(base: str, ref: str) -> N
     assert joiner(ref) == joiner(ref) == joiner._joined(ref)
 
 
+#: Looks as if it needed no parser, and sometimes does.
+plain_looking = st.from_regex(
+    r"(?:https?://(?:[a-z0-9]{1,3}[.-]){0,3}(?:com|jp|0x1|7|xn--p1ai)(?::80)?)?"
+    r"[/.a-z0-9:;_~!$&'()*+,=@-]{0,12}(?:\?[/?.a-z0-9&='-]{0,6})?",
+    fullmatch=True,
+)
+
+
+@given(st.sampled_from(["http://a.example/b/c?d", "https://b.example:8080/x/"]), plain_looking)
+def test_a_link_that_looks_plain_leads_where_the_parser_says(base: str, ref: str) -> None:
+    joiner = Joiner(base)
+    assert joiner(ref) == joiner._joined(ref)
+
+
 def test_the_surt_of_a_directory_begins_those_of_all_pages_below_it() -> None:
     assert url.surt_under("http://www.example.jp/A/b") == "jp,example)/a"
     assert url.surt_under("http://example.jp:81/") == "jp,example:81)/"

@@ -121,44 +121,82 @@ def _complaint(text: str) -> BadUrl:
     return BadUrl(f"{shown} has an impossible host or port", remedy="check its spelling")
 
 
-#: Links joined before, as written, by the directory they were found in: pages of a site repeat each other's
-#: links, and a look-up takes a tenth of the time. Forgotten all at once when there are too many.
+#: Links joined before, as written, by all of the base that they depend on: nothing, its server, or its
+#: directory. Pages of a site repeat each other's links, and a look-up takes a tenth of the time. Forgotten
+#: all at once when there are too many.
 _joined: dict[str, dict[str, str | None]] = {}
 _times_kept = itertools.count()
-_JOINED_LIMIT, _DIRECTORIES_LIMIT = 100_000, 10_000
-#: What a link begins with that depends on the base's directory alone, or on nothing.
+_JOINED_LIMIT, _BASES_LIMIT = 100_000, 20_000
+#: What a link begins with that depends on the base's directory alone, or on less.
 _PLAIN_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~-%")
+
+#: Links of which every parser makes the same: themselves, behind what they are relative to. Only a shortcut:
+#: the parser would come to the same answer, later (a test asks it).
+_PLAIN_REF = re.compile(
+    r"(?:(/(?!/))|(https?://[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z]+/)|(?![\w+.-]*:)\w)"
+    r"[\w~!$&()*+,;=:./-]*(?:\?[\w~!$&()*+,;=:./?-]+)?",
+    re.ASCII,
+)
+
+
+def _known_by(base: str) -> dict[str, str | None]:
+    known = _joined.get(base)
+    if known is None:
+        if len(_joined) >= _BASES_LIMIT:
+            _joined.clear()
+        known = _joined[base] = {}
+    return known
 
 
 class Joiner:
     """Joins links to one base URL: made once per page, called once per link."""
 
-    __slots__ = ("_join", "_known", "_server", "base")
+    __slots__ = (
+        "_directory",
+        "_join",
+        "_known_absolute",
+        "_known_here",
+        "_known_of_server",
+        "_server",
+        "base",
+    )
 
     def __init__(self, base: str, *, is_canonical: bool = False) -> None:
         self.base = base if is_canonical else canonical(base)
         self._server = server_of(self.base)
         path, _, _ = self.base.partition("?")
-        directory = path[: path.rindex("/") + 1]
-        if directory not in _joined:
-            if len(_joined) >= _DIRECTORIES_LIMIT:
-                _joined.clear()
-            _joined[directory] = {}
-        self._known = _joined[directory]
+        self._directory = path[: path.rindex("/") + 1]
+        self._known_absolute = _known_by("")
+        self._known_of_server = _known_by(self._server)
+        self._known_here = _known_by(self._directory)
         self._join: Callable[[str], URL] | None = None  # many a page has only links that were joined before
 
     def __call__(self, ref: str) -> str | None:
         """The canonical URL a link leads to, or None where we do not go; `#part` leads to the base itself."""
-        known = self._known
+        first = ref[:1]
+        if first == "/":
+            known = self._known_of_server
+        elif ref.startswith(_STARTS):
+            known = self._known_absolute
+        elif first in _PLAIN_START:
+            known = self._known_here
+        else:  # may depend on more of the base than its directory
+            return self._joined(ref)
         if ref in known:
             return known[ref]
-        url = self._joined(ref)
-        first = ref[:1]
-        if first == "/" or first in _PLAIN_START:  # others may depend on more of the base than its directory
-            if next(_times_kept) % _JOINED_LIMIT == _JOINED_LIMIT - 1:
-                _joined.clear()
-            known[ref] = url
+        if next(_times_kept) % _JOINED_LIMIT == _JOINED_LIMIT - 1:
+            _joined.clear()
+        url = known[ref] = self._plain(ref) or self._joined(ref)
         return url
+
+    def _plain(self, ref: str) -> str | None:
+        """The URL a link leads to that needs no parser; None for any other."""
+        plain = _PLAIN_REF.fullmatch(ref)
+        if plain is None or "/." in ref:
+            return None
+        if plain[1]:
+            return self._server + ref
+        return ref if plain[2] else self._directory + ref
 
     def _joined(self, ref: str) -> str | None:
         if ref.startswith("#"):

@@ -106,6 +106,8 @@ class Boundary:
         if hops > settings.hops or cgi_hops > settings.cgi_hops:
             return []
         limit = settings.url_limit_chars
+        if max(map(len, urls), default=0) <= limit:
+            return urls
         return [url for url in urls if len(url) <= limit]
 
     def _is_near(self, url: str, hops: int, cgi_hops: int) -> bool:

@@ -104,6 +104,10 @@ class Tree:
         """All elements of one name, in the order of the page."""
         return self.document.find_all(tag)
 
+    def has(self, tag: str, attribute: str) -> bool:
+        """Is there an element of that name with that attribute?"""
+        return self.document.find(tag, attrs={attribute: True}) is not None
+
     def select(self, selector: str) -> list[Element]:
         """All elements a CSS selector means."""
         return self.document.select(selector)

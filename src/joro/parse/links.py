@@ -111,11 +111,12 @@ def link_urls(tree: Tree, base: str) -> tuple[dict[str, bool], str]:
     to_base = _joiner(tree, base)
     found: dict[str, bool] = {}
     canonical = ""
+    has_rel = tree.has("a", "rel")  # on most pages none has, and need not be asked one by one
     for element in tree.all("a"):
         ref = element.attr("href")
         url = to_base(ref) if ref is not None else None
         if url is not None:
-            rel = element.attr("rel")
+            rel = element.attr("rel") if has_rel else None
             found[url] = not rel or found.get(url, False) or "nofollow" not in rel.lower()
     for kind, ref, rel, _ in _written_besides(tree):
         url = to_base(ref)

@@ -125,10 +125,9 @@ class Frontier(Written):
     def add(self, urls: Iterable[str], hops: int, *, cgi_hops: int = 0, found_on: str = "") -> bool:
         """Take in links to canonical URLs; True when so many have gathered that `settle` is due."""
         recent, found = self._recent, self._found
-        for url in urls:
-            if url not in recent:
-                recent.add(url)
-                found.append((fingerprint(url), url, hops, cgi_hops, found_on))
+        for url in [url for url in urls if url not in recent]:
+            recent.add(url)
+            found.append((fingerprint(url), url, hops, cgi_hops, found_on))
         return len(found) >= SETTLE_AT
 
     @property
