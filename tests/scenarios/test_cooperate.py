@@ -50,6 +50,12 @@ def everything(web: Web, folder: Path) -> set[str]:
     return set(responses(alone))
 
 
+def begin(web: Web, hub: Hub) -> None:
+    """Give the manager seeds when all robots are there: who comes later must wait for its share."""
+    wait_for(lambda: all(robot["state"] == "up" for robot in hub.robots().values()))
+    hub.seeds(*web.seeds)
+
+
 def is_polite(web: Web) -> None:
     seen = web.oracle.get("/politeness", interval_s=INTERVAL_S - 0.01)
     assert (seen["most_concurrent"], seen["too_early"]) == (1, 0)
@@ -59,8 +65,7 @@ def test_two_robots_collect_every_page_once_and_never_the_same_server(tmp_path: 
     with serve_web(tmp_path, *WEB) as web, serve_hub(web, tmp_path / "hub") as hub:
         whole = everything(web, tmp_path / "alone")
         with working(web, hub, tmp_path, "one", "two", sections=SETTINGS) as robots:
-            wait_for(lambda: all(robot["state"] == "up" for robot in hub.robots().values()))
-            hub.seeds(*web.seeds)
+            begin(web, hub)
             wait_for(lambda: quiet(hub))
             shares = [robot["servers"] for robot in hub.robots().values()]
         assert min(shares) > 5
@@ -75,7 +80,7 @@ def test_the_servers_of_a_robot_that_was_killed_move_and_nothing_is_lost(tmp_pat
     with serve_web(tmp_path, *WEB) as web, serve_hub(web, tmp_path / "hub") as hub:
         whole = everything(web, tmp_path / "alone")
         with working(web, hub, tmp_path, "one", "two", sections=SETTINGS) as robots:
-            hub.seeds(*web.seeds)
+            begin(web, hub)
             wait_for(lambda: hub.robots()["one"]["visited"] > 100 and hub.robots()["two"]["visited"] > 20)
             robots[0].kill()
             wait_for(lambda: hub.robots()["one"]["servers"] == 0)

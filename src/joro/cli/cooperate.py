@@ -76,7 +76,7 @@ def cooperate(
     crawling.return_large_blocks()
     if share is not None:
         with collection.lock(f"robot-{share.number}", patience_s=crawling.PATIENCE_S):
-            uvloop.run(_work_in_set(collection, robot, share))
+            uvloop.run(_work_in_set(collection, robot, chosen, share))
         return
     with collection.lock("robot"):
         report = _work(collection, robot, chosen, count, quiet)
@@ -152,7 +152,7 @@ async def _work_with_many(
     return await crawling.run_shown(collection, work, robots.stop, lambda: total(robots.reports), quiet)
 
 
-async def _work_in_set(collection: Collection, robot: Membership, share: Share) -> None:
+async def _work_in_set(collection: Collection, robot: Membership, seeds: list[str], share: Share) -> None:
     """One robot of several: reports on standard output, ends when standard input does."""
     clock = RealClock()
     joined = joining(collection, clock, _as_process(robot, share), share.number)
@@ -163,7 +163,7 @@ async def _work_in_set(collection: Collection, robot: Membership, share: Share) 
 
     reporter = asyncio.create_task(crawling.keep_reporting(report, working.stop))
     try:
-        await working.collect([])
+        await working.collect(seeds)
     finally:
         reporter.cancel()
     print(msgspec.json.encode(report()).decode(), flush=True)

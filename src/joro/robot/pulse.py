@@ -15,6 +15,8 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
@@ -43,6 +45,8 @@ KNOCK_S, SILENCE_S = 1.0, 10.0
 SILENCES_A_LEASE = 4.0
 #: How often the logs are looked at, and again after a failure.
 LOGS_EVERY_S, LOGS_AGAIN_S = 60.0, 3_600.0
+#: A manager may take so long to read a day's log.
+LOG_SILENCE_S = 120.0
 #: How long a robot that ends goes on trying to tell its last posts.
 PATIENCE_S = 10.0
 
@@ -173,18 +177,21 @@ class Pulse:
     async def _bring_logs(self) -> None:
         while True:
             await asyncio.sleep(self._clock.real_s(LOGS_EVERY_S))
-            try:
-                await self._told(self._reads, self._submit_logs)
-            except (JoroError, OSError) as error:
-                log.warning("the transfer log could not be brought: %s", error)
+            failures = 0
+            for path in self._transfers.pending():
+                try:
+                    await self._told(self._reads, partial(self._submit, path))
+                except (JoroError, OSError) as error:
+                    log.warning("the transfer log %s could not be brought: %s", path.name, error)
+                    failures += 1
+            self._transfers.tidy()
+            if failures:
                 await asyncio.sleep(self._clock.real_s(LOGS_AGAIN_S))
 
-    def _submit_logs(self) -> None:
-        for path in self._transfers.pending():
-            message = self._transfers.message(path)
-            self._line().post(SUBMIT_LOG, message, kind="application/x-gzip", silence_s=SILENCE_S)
-            self._transfers.accepted(path)
-        self._transfers.tidy()
+    def _submit(self, path: Path) -> None:
+        message = self._transfers.message(path)
+        self._line().post(SUBMIT_LOG, message, kind="application/x-gzip", silence_s=LOG_SILENCE_S)
+        self._transfers.accepted(path)
 
     async def stop(self) -> None:
         """Tell what is left, and that this was the last beat; if nobody answers, it is told next time."""
