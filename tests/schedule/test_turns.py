@@ -61,9 +61,12 @@ def test_a_server_given_back_without_a_time_leaves() -> None:
     assert (len(turns), turns.next_ready_at(), turns.is_busy("a")) == (0, math.inf, False)
 
 
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 100), st.booleans())))
-def test_no_server_is_ever_out_twice(steps: list[tuple[str, float, bool]]) -> None:
-    turns, out, now = Turns(), set[str](), 0.0
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 100), st.booleans())),
+    st.sampled_from([Turns, lambda: by_rank(lambda server, ready_at: -ready_at)]),
+)
+def test_no_server_is_ever_out_twice(steps: list[tuple[str, float, bool]], make: Callable[[], Turns]) -> None:
+    turns, out, now = make(), set[str](), 0.0
     for server, moment, give in steps:
         turns.enter(server, moment)
         now = max(now, moment)
@@ -96,20 +99,6 @@ def test_no_rank_makes_a_server_ready_before_its_time() -> None:
 
 def test_servers_without_refreshing_come_last() -> None:
     assert ranked(discovery=math.inf, refresh=1e12).take(0.0) == "refresh"
-
-
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 100), st.booleans())))
-def test_no_server_is_ever_out_twice_with_ranks_either(steps: list[tuple[str, float, bool]]) -> None:
-    turns, out, now = by_rank(lambda server, ready_at: -ready_at), set[str](), 0.0
-    for server, moment, give in steps:
-        turns.enter(server, moment)
-        now = max(now, moment)
-        taken = turns.take(now)
-        assert taken is None or taken not in out
-        out |= {taken} if taken else set()
-        if give and server in out:
-            out.remove(server)
-            turns.give_back(server, moment)
 
 
 def pooled(pools: Pools, **pool: Pool) -> tuple[Turns, Ranks]:

@@ -20,7 +20,7 @@ from joro.store.collection import Collection
 
 if TYPE_CHECKING:
     from joro.redistribute.caller import Caller
-    from joro.redistribute.collect import Received
+    from joro.redistribute.journal import Transferred
     from joro.redistribute.sources import Source
 
 PORT = 8767
@@ -212,7 +212,7 @@ def collect(collection: Collection, names: tuple[str, ...], now: bool, plain: bo
     chosen = [source for source in sources if not names or source.name in names]
     callers = {source.name: caller_of(collection, source, plain=plain) for source in chosen}
 
-    def attempt(source: Source) -> Received:
+    def attempt(source: Source) -> Transferred:
         with _progress(source.name, quiet) as progress:
             return Collector(collection, source, callers[source.name], RealClock(), progress).collect()
 
@@ -239,7 +239,7 @@ def push(collection: Collection, url: str, now: bool, quiet: bool, **how: Any) -
 
     caller = _caller(url, **how)
 
-    def attempt() -> Received:
+    def attempt() -> Transferred:
         with _progress("pushing", quiet) as progress:
             return Pusher(collection, caller, RealClock(), progress).push()
 
@@ -308,7 +308,7 @@ def fetch(
     cron = Cron.parse(schedule) if schedule else None
     directory.mkdir(parents=True, exist_ok=True)
 
-    def attempt() -> Received:
+    def attempt() -> Transferred:
         keep, close = _keeping(directory, form)
         with _progress("fetching", quiet) as progress:
             subscriber = Subscriber(caller, directory, keep, RealClock(), progress)
@@ -363,15 +363,15 @@ def _book(collection: Collection) -> Any:
     return PartyBook(collection.part("redistribution"))
 
 
-def _tell(who: str, received: Received) -> None:
+def _tell(who: str, received: Transferred) -> None:
     click.echo(f"{who}: {received.captures:,} captures, {received.bytes:,} bytes")
 
 
-async def _keep_all(timetable: list[tuple[str, Any, Callable[[], Received]]]) -> None:
+async def _keep_all(timetable: list[tuple[str, Any, Callable[[], Transferred]]]) -> None:
     """Attempt each transfer at its times, until Ctrl-C."""
     from joro.redistribute.timetable import keep
 
-    async def attempt(who: str, transfer: Callable[[], Received]) -> bool:
+    async def attempt(who: str, transfer: Callable[[], Transferred]) -> bool:
         try:
             _tell(who, await _aside(transfer))
         except JoroError as error:
@@ -385,10 +385,10 @@ async def _keep_all(timetable: list[tuple[str, Any, Callable[[], Received]]]) ->
     )
 
 
-async def _aside(transfer: Callable[[], Received]) -> Received:
+async def _aside(transfer: Callable[[], Transferred]) -> Transferred:
     """The same in a thread that Ctrl-C does not wait for: a transfer may be cut off at any moment."""
     loop = asyncio.get_running_loop()
-    outcome: asyncio.Future[Received] = loop.create_future()
+    outcome: asyncio.Future[Transferred] = loop.create_future()
 
     def carry_out() -> None:
         try:

@@ -9,7 +9,7 @@ Paper: S1, 5.4.1: the data collection system compares its own log, and asks for 
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -18,7 +18,7 @@ from joro.clock import Clock
 from joro.errors import TransferError
 from joro.redistribute.caller import Caller
 from joro.redistribute.download import Progress, download
-from joro.redistribute.journal import Journal
+from joro.redistribute.journal import Journal, Transferred
 from joro.redistribute.package import Manifest
 from joro.redistribute.parties import write_whole
 from joro.redistribute.receive import begin, done, is_placed, take_in, unfinished
@@ -33,15 +33,6 @@ class Progressed(msgspec.Struct, frozen=True, omit_defaults=True):
     mark: Mark = {}  # behind the last package that arrived
     asked: Selection | None = None  # what it is the mark of: transfers that ask for something else begin anew
     again: bool = False  # captures may come that came before
-
-
-@dataclass
-class Received:
-    """What a transfer brought."""
-
-    packages: int = 0
-    captures: int = 0
-    bytes: int = 0
 
 
 def caller_of(collection: Collection, source: Source, *, plain: bool = False) -> Caller:
@@ -71,39 +62,16 @@ class Collector:
         folder.mkdir(exist_ok=True)
         self._state = folder / f"{source.name}.json"
 
-    def collect(self) -> Received:
+    def collect(self) -> Transferred:
         """Carry out one transfer, or end the one that was cut off."""
-        received, start = Received(), self._clock.now()
-        ended = False
-        try:
-            with self._collection.lock(f"collect-{self._source.name}"):
-                self._finish(received)
-                while self._fetch_next(received):
-                    pass
-            ended = True
-        finally:
-            self._journal.transferred(
-                "received",
-                self._source.name,
-                start,
-                received.bytes,
-                received.captures,
-                ended=ended,
-                packages=received.packages,
-            )
+        name = self._source.name
+        with self._journal.transfer("received", name) as received, self._collection.lock(f"collect-{name}"):
+            finish(unfinished(self._collection, name), self._arrive, received)
+            while self._fetch_next(received):
+                pass
         return received
 
-    def _finish(self, received: Received) -> None:
-        """Packages that were on their way when something broke; some may be gone there by now."""
-        for folder, manifest in list(unfinished(self._collection, self._source.name)):
-            try:
-                self._arrive(folder, manifest, received)
-            except TransferError as error:
-                if error.status not in (404, 410):
-                    raise
-                shutil.rmtree(folder)
-
-    def _fetch_next(self, received: Received) -> bool:
+    def _fetch_next(self, received: Transferred) -> bool:
         """One package; is there more to come?"""
         asked = msgspec.structs.replace(self._wanted, after=self._place().mark)
         manifest = self._caller.post("/packages", asked, Manifest)
@@ -113,14 +81,12 @@ class Collector:
             self._save(manifest)
         return manifest.more
 
-    def _arrive(self, folder: Path, manifest: Manifest, received: Received) -> None:
+    def _arrive(self, folder: Path, manifest: Manifest, received: Transferred) -> None:
         if not is_placed(folder):
             download(self._caller, manifest, folder, self._progress)
         fresh = not self._place().again
         take_in(self._collection, self._source.name, folder, self._clock, fresh=fresh)
-        received.packages += 1
-        received.captures += manifest.captures
-        received.bytes += manifest.bytes
+        received.add(manifest.captures, manifest.bytes)
         self._save(manifest)
         done(folder)
 
@@ -144,6 +110,21 @@ class Collector:
         else:
             after = Progressed({}, self._wanted, again=True)
         write_whole(self._state, msgspec.json.encode(after))
+
+
+def finish(
+    begun: Iterable[tuple[Path, Manifest]],
+    arrive: Callable[[Path, Manifest, Transferred], None],
+    received: Transferred,
+) -> None:
+    """Packages that were on their way when something broke; some may be gone there by now."""
+    for folder, manifest in list(begun):
+        try:
+            arrive(folder, manifest, received)
+        except TransferError as error:
+            if error.status not in (404, 410):
+                raise
+            shutil.rmtree(folder)
 
 
 def read_state(path: Path) -> Progressed:

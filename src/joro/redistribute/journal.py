@@ -9,7 +9,9 @@ Paper: S1, 5.4.1: start, end, rate, bytes and number of every transfer, a file e
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,21 @@ DAY_S = 86_400.0
 #: Refusals written down in an hour; whoever knocks more often is not heard.
 REFUSALS_PER_HOUR = 1_000
 USAGE = "usage.json"
+
+
+@dataclass
+class Transferred:
+    """What a transfer moved."""
+
+    packages: int = 0
+    captures: int = 0
+    bytes: int = 0
+
+    def add(self, captures: int, size: int) -> None:
+        """One package more."""
+        self.packages += 1
+        self.captures += captures
+        self.bytes += size
 
 
 class Journal:
@@ -57,6 +74,18 @@ class Journal:
                 **more,
             }
         )
+
+    @contextmanager
+    def transfer(self, act: str, who: str) -> Iterator[Transferred]:
+        """A transfer in several packages: written down when it is over, also if it breaks off."""
+        moved, start, ended = Transferred(), self._now(), False
+        try:
+            yield moved
+            ended = True
+        finally:
+            self.transferred(
+                act, who, start, moved.bytes, moved.captures, ended=ended, packages=moved.packages
+            )
 
     def refused(self, who: str, address: str, status: int, reason: str, path: str) -> None:
         """Somebody was turned away."""

@@ -17,9 +17,8 @@ from joro.clock import Clock
 from joro.errors import TransferError
 from joro.redistribute.allowed import Allowed, purposes_named
 from joro.redistribute.caller import Caller
-from joro.redistribute.collect import Received
 from joro.redistribute.download import TRIES, Progress
-from joro.redistribute.journal import Journal
+from joro.redistribute.journal import Journal, Transferred
 from joro.redistribute.package import NO_LIMITS, Limits, Maker, Manifest
 from joro.redistribute.parties import write_whole
 from joro.redistribute.selection import Mark, Selection
@@ -64,32 +63,19 @@ class Pusher:
         """What the service wants of us, and when."""
         return self._caller.get("/schedule", Source)
 
-    def push(self, wanted: Source | None = None) -> Received:
+    def push(self, wanted: Source | None = None) -> Transferred:
         """Carry out one transfer, or end the one that was cut off."""
         wanted = wanted or self.schedule()
-        pushed, start, ended = Received(), self._clock.now(), False
-        try:
-            with self._collection.lock("push"):
-                self._shelf.tidy(self._clock.now())
-                self._finish(pushed)
-                place = self._read()
-                after: Mark | None = place.mark if place.wanted == wanted.selection({}) else {}
-                while after is not None:
-                    after = self._push_next(wanted, after, pushed)
-            ended = True
-        finally:
-            self._journal.transferred(
-                "pushed",
-                self._caller.url,
-                start,
-                pushed.bytes,
-                pushed.captures,
-                ended=ended,
-                packages=pushed.packages,
-            )
+        with self._journal.transfer("pushed", self._caller.url) as pushed, self._collection.lock("push"):
+            self._shelf.tidy(self._clock.now())
+            self._finish(pushed)
+            place = self._read()
+            after: Mark | None = place.mark if place.wanted == wanted.selection({}) else {}
+            while after is not None:
+                after = self._push_next(wanted, after, pushed)
         return pushed
 
-    def _finish(self, pushed: Received) -> None:
+    def _finish(self, pushed: Transferred) -> None:
         """A package that was on its way when something broke, if it may still go."""
         place = self._read()
         package = self._found(place.package)
@@ -97,7 +83,7 @@ class Pusher:
             self._bring(package, pushed)
             self._save(Pushed(package.manifest.mark, wanted=place.wanted))
 
-    def _push_next(self, wanted: Source, after: Mark, pushed: Received) -> Mark | None:
+    def _push_next(self, wanted: Source, after: Mark, pushed: Transferred) -> Mark | None:
         """One package; from where the next one goes on, None where nothing is left."""
         base = wanted.selection({})
         selection = msgspec.structs.replace(base, after=after)
@@ -116,7 +102,7 @@ class Pusher:
         except Withdrawn:
             return None
 
-    def _bring(self, package: Package, pushed: Received) -> None:
+    def _bring(self, package: Package, pushed: Transferred) -> None:
         manifest = package.manifest
         at = f"/uploads/{manifest.package}"
         state = self._caller.post("/uploads", manifest, State)

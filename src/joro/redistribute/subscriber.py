@@ -20,11 +20,10 @@ from joro.archive.cdx import line_of, write_sorted
 from joro.archive.names import number_of, sorted_index, warc_name, warcs
 from joro.archive.times import stamp, warc_date
 from joro.clock import Clock
-from joro.errors import TransferError
 from joro.redistribute.caller import Caller
-from joro.redistribute.collect import Progressed, Received, read_state
+from joro.redistribute.collect import Progressed, finish, read_state
 from joro.redistribute.download import Progress, download
-from joro.redistribute.journal import Journal
+from joro.redistribute.journal import Journal, Transferred
 from joro.redistribute.package import INDEX, MANIFEST, WARC_NAME, Manifest
 from joro.redistribute.parties import write_whole
 from joro.redistribute.receive import captures_in
@@ -57,30 +56,17 @@ class Subscriber:
         (self._hidden / "incoming").mkdir(parents=True, exist_ok=True)
         self._journal = Journal(self._hidden / "logs", clock.now)
 
-    def fetch(self, selection: Selection, *, difference: bool = False) -> Received:
+    def fetch(self, selection: Selection, *, difference: bool = False) -> Transferred:
         """Fetch what is selected; with `difference`, what came to the service since the last time."""
-        received, start, ended = Received(), self._clock.now(), False
         asked = msgspec.json.encode((self._caller.url, selection, difference))
         state = self._hidden / f"{hashlib.sha256(asked).hexdigest()[:16]}.json"
-        try:
-            for folder, manifest in list(self._unfinished()):
-                self._finish(folder, manifest, received)
+        with self._journal.transfer("fetched", self._caller.url) as received:
+            finish(self._unfinished(), self._arrive, received)
             while self._fetch_next(selection, difference, state, received):
                 pass
-            ended = True
-        finally:
-            self._journal.transferred(
-                "fetched",
-                self._caller.url,
-                start,
-                received.bytes,
-                received.captures,
-                ended=ended,
-                packages=received.packages,
-            )
         return received
 
-    def _fetch_next(self, selection: Selection, difference: bool, state: Path, received: Received) -> bool:
+    def _fetch_next(self, selection: Selection, difference: bool, state: Path, received: Transferred) -> bool:
         asked = msgspec.structs.replace(selection, after=read_state(state).mark)
         manifest = self._caller.post("/packages", asked, Manifest)
         after = Progressed(manifest.mark if difference or manifest.more else {})
@@ -94,23 +80,13 @@ class Subscriber:
             write_whole(state, msgspec.json.encode(after))
         return manifest.more
 
-    def _finish(self, folder: Path, manifest: Manifest, received: Received) -> None:
-        try:
-            self._arrive(folder, manifest, received)
-        except TransferError as error:
-            if error.status not in (404, 410):
-                raise
-            shutil.rmtree(folder)
-
-    def _arrive(self, folder: Path, manifest: Manifest, received: Received) -> None:
+    def _arrive(self, folder: Path, manifest: Manifest, received: Transferred) -> None:
         if not ((folder / "kept").exists() or (folder / "target").exists()):
             download(self._caller, manifest, folder, self._progress)
         if not (folder / "kept").exists():
             self._keep(folder)
             (folder / "kept").touch()
-        received.packages += 1
-        received.captures += manifest.captures
-        received.bytes += manifest.bytes
+        received.add(manifest.captures, manifest.bytes)
         state, after = msgspec.json.decode((folder / "after.json").read_bytes(), type=tuple[str, Progressed])
         write_whole(self._hidden / state, msgspec.json.encode(after))
         shutil.rmtree(folder)
