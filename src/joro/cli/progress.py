@@ -6,14 +6,14 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from joro.clock import Clock
 from joro.coordinate.report import Report
 from joro.model import Outcome
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 #: Seconds between two looks: on a terminal, in a log.
 LIVE_EVERY_S = 0.2
@@ -70,6 +70,8 @@ async def shown(report: Callable[[], Report], clock: Clock, *, quiet: bool = Fal
     if quiet:
         yield
         return
+    from rich.console import Console  # 0.05 s, which a quiet crawl need not pay
+
     console = Console(stderr=True)
     meter = Meter(report, clock)
     show = _show_live(console, meter) if console.is_terminal else _show_log(console, meter)
@@ -82,6 +84,9 @@ async def shown(report: Callable[[], Report], clock: Clock, *, quiet: bool = Fal
 
 
 async def _show_live(console: Console, meter: Meter) -> None:
+    from rich.live import Live
+    from rich.text import Text
+
     with Live(console=console, auto_refresh=False, transient=True) as live:
         while True:
             live.update(Text(f"collecting · {meter.line()}", overflow="ellipsis", no_wrap=True), refresh=True)

@@ -72,7 +72,8 @@ class Robot:
 
     async def call_on(self, server: str) -> None:
         """One turn of one server: one request, all that it leads to, and when to come again."""
-        if self._orders.is_forbidden(f"{server}/robots.txt"):
+        self._forbidden = self._orders.forbids()
+        if self._forbidden is not None and self._forbidden(f"{server}/robots.txt"):
             self._leave_all_out(server)
             return
         errand = self._exclusions.errand(server)
@@ -92,6 +93,7 @@ class Robot:
 
     def _take_in(self, arrivals: list[Arrival]) -> None:
         """All that a few visits lead to, and when to come again."""
+        self._forbidden = self._orders.forbids()
         self._learn([one for one in arrivals if one.errand is None])
         for one in arrivals:
             if one.errand is not None:
@@ -119,7 +121,7 @@ class Robot:
         while rules is not None and (page := self._take(server)) is not None:
             if not rules.allows(page.url):
                 self._leave_out(page, self._exclusions.refusal(server))
-            elif self._orders.is_forbidden(page.url):
+            elif self._forbidden is not None and self._forbidden(page.url):
                 self._leave_out(page, Outcome.UNWANTED)
             elif self._traps.verdict(page.url) is not None:
                 self._leave_out(page, Outcome.TRAP)
@@ -286,7 +288,8 @@ class Robot:
         self._stopping = False
         self._wakes_at = 0.0  # when `collect` looks for servers next, at the latest
         self._orders = OrderBook(collection.orders, clock.now)
-        self._boundary = Boundary(settings.scope, self._orders.forbids)
+        self._forbidden = self._orders.forbids()  # as they stood when a turn or a round of arrivals began
+        self._boundary = Boundary(settings.scope, lambda: self._forbidden)
         self._manners = Manners(settings.politeness)
         limits = AddressLimits(
             collection.frontier / "addresses", settings.politeness.per_address, alone=share.count == 1
