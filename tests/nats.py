@@ -36,7 +36,7 @@ class Nats:
         ports = self.room / "ports"
         shutil.rmtree(ports, ignore_errors=True)
         ports.mkdir()
-        command = [_binary(), "-js", "-sd", self.room / "store", "-a", self.address, "-p", self.port]
+        command = [nats_binary(), "-js", "-sd", self.room / "store", "-a", self.address, "-p", self.port]
         words = [str(word) for word in [*command, "--ports_file_dir", ports, "-l", self.room / "log"]]
         self.process = self.run(words)
         while not (found := list(ports.glob("*.ports"))) or "nats://" not in found[0].read_text():
@@ -57,7 +57,7 @@ def nats_server(
     address: str = "127.0.0.1", run: Callable[..., subprocess.Popen[Any]] = subprocess.Popen
 ) -> Iterator[Nats]:
     """Serve until the block ends; skips the test where there is none."""
-    if sys.platform != "linux" or not _binary():
+    if sys.platform != "linux" or not nats_binary():
         pytest.skip("nats-server is missing: scripts/system-packages.sh installs it")
     with tempfile.TemporaryDirectory(prefix="joro-nats-") as room:
         server = Nats(Path(room), address, run)
@@ -68,5 +68,6 @@ def nats_server(
             server.kill()
 
 
-def _binary() -> str:
+def nats_binary() -> str:
+    """Where it is; empty: nowhere."""
     return shutil.which("nats-server", path="/usr/sbin:/usr/bin:/usr/local/bin") or ""
