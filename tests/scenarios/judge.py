@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from tests.scenarios import laws
 from tests.scenarios.laws import Row
@@ -47,7 +48,7 @@ def judge(rows: list[Row], wanted: Iterable[str], archived: Counter[str], interv
     return Verdict(
         lost=sorted(set(wanted) - set(archived)),
         at_once=at_once(rows),
-        inside_interval=laws.early(rows, interval_s),
+        inside_interval=too_soon(rows, interval_s),
         repeated=sorted(url for url, count in archived.items() if count > 1),
         asked_again=sorted(url for url, count in pages.items() if count > 1),
         servers=len(visitors),
@@ -55,6 +56,27 @@ def judge(rows: list[Row], wanted: Iterable[str], archived: Counter[str], interv
         requests=len(rows),
         pages=len(archived),
     )
+
+
+def too_soon(rows: list[Row], interval_s: float) -> list[str]:
+    """Every request that came before its server's pause was over, whoever asked before."""
+    return [
+        laws.told(before, after, interval_s)
+        for group in laws.by(rows).values()
+        for before, after in pairwise(group)
+        if _is_too_soon(before, after, interval_s)
+    ]
+
+
+def _is_too_soon(before: Row, after: Row, interval_s: float) -> bool:
+    """A request that was given up has no end that its server knows: the pause began when we hung up.
+
+    That was after it was sent; the server read it a moment later, if it was kept from its processor.
+    """
+    was_given_up = not before["bytes"] or before["url"] == after["url"]
+    if was_given_up:
+        return bool(after["start"] - before["start"] < interval_s - laws.LATE_S)
+    return laws.is_early(before, after, interval_s)
 
 
 def at_once(rows: list[Row]) -> list[str]:

@@ -12,7 +12,7 @@ def asked(start: float, client: str, path: str = "/", host: str = "a.example") -
     """A request that took 0.02 s."""
     url = f"http://{host}{path}"
     row: Row = {"start": start, "end": start + 0.02, "client": client, "host": host, "path": path, "url": url}
-    return row | {"status": 200}
+    return row | {"status": 200, "bytes": 9}
 
 
 def test_robots_that_take_turns_in_peace_are_acquitted() -> None:
@@ -34,6 +34,12 @@ def test_a_second_robot_must_keep_the_firsts_pause() -> None:
     rows = [asked(0.0, "one"), asked(0.8, "two", "/2")]
     assert len(judge(rows, [], Counter(), 1.0).inside_interval) == 1
     assert judge(rows, [], Counter(), 0.5).is_good
+
+
+def test_the_pause_after_a_request_that_was_given_up_begins_when_it_was() -> None:
+    given_up = asked(0.0, "one") | {"bytes": 0}
+    assert judge([given_up, asked(1.0, "one")], [], Counter(), 1.0).is_good
+    assert not judge([given_up, asked(0.9, "one")], [], Counter(), 1.0).is_good
 
 
 def test_pages_lost_and_repeated_are_told_apart() -> None:
