@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Protocol, cast
 
+from joro.breaker.between import Stream
 from joro.breaker.request import Place, plain_address
 from joro.errors import ConfigError
 
@@ -37,10 +38,10 @@ class Talk(Protocol):
     def go_on(self, *, client: bool) -> None: ...
 
 
-class Back(asyncio.Protocol):
+class Back(Stream):
     """One connection to a server."""
 
-    __slots__ = ("_room", "_transport", "owner", "since", "used", "way")
+    __slots__ = ("_room", "owner", "since", "used", "way")
 
     def __init__(self, room: Backroom, way: Way) -> None:
         self._room = room
@@ -78,23 +79,9 @@ class Back(asyncio.Protocol):
         """Send."""
         self._transport.write(piece)
 
-    def hold(self) -> None:
-        """Read no more for now."""
-        if not self._transport.is_closing():
-            self._transport.pause_reading()
-
-    def go_on(self) -> None:
-        """Read again."""
-        if not self._transport.is_closing():
-            self._transport.resume_reading()
-
     def is_closing(self) -> bool:
         """True when it is of no use any more."""
         return self._transport.is_closing()
-
-    def abort(self) -> None:
-        """End it at once, unsent bytes and all."""
-        self._transport.abort()
 
     def close(self) -> None:
         """End it after what is unsent."""

@@ -7,11 +7,11 @@ Never: sends a second request while one is under way; repeats one without asking
 
 from __future__ import annotations
 
-import errno
 import math
 from typing import TYPE_CHECKING
 
-from joro.breaker.back import Back, Way
+from joro.breaker.back import Back
+from joro.breaker.between import Between
 from joro.breaker.framing import Response
 from joro.breaker.limits import Access, Refusal
 from joro.breaker.request import Wish, answer
@@ -22,18 +22,6 @@ if TYPE_CHECKING:
 #: What a client may send ahead before we stop reading it.
 AHEAD_BYTES = 262_144
 
-_OUT_OF_SOCKETS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL)
-
-
-def failure(error: Exception) -> bytes:
-    """Our answer when no connection stands."""
-    if isinstance(error, TimeoutError):
-        return answer(504, "timeout; no connection in time")
-    if isinstance(error, OSError) and error.errno in _OUT_OF_SOCKETS:
-        return answer(503, f"refused; the breaker itself: {error.strerror}", "Retry-After: 1")
-    detail = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-    return answer(502, f"unreachable; {' '.join(detail.split())}")
-
 
 def refused(refusal: Refusal) -> bytes:
     """Our answer when the limits say no."""
@@ -41,19 +29,14 @@ def refused(refusal: Refusal) -> bytes:
     return answer(429, said, f"Retry-After: {max(1, math.ceil(refusal.retry_s))}")
 
 
-class Exchange:
+class Exchange(Between):
     """One request and its answer."""
 
     def __init__(self, front: Front, wish: Wish, access: Access) -> None:
-        self._front = front
-        self._hub = front.hub
-        self._wish = wish
-        self._access = access
-        self._back: Back | None = None
+        super().__init__(front, wish, access)
         self._ahead = b""  # said by the client before a connection stood
         self._response = Response(method=wish.method)
         self._has_body = not wish.body.done
-        self._way: Way = (wish.server, access.address, wish.place.port)
 
     is_quiet = False  # it is always in the middle of something
 
@@ -63,18 +46,9 @@ class Exchange:
         if back is None:
             self._hub.spawn(self._connect())
         else:
-            self._send(back)
+            self._connected(back)
 
-    async def _connect(self) -> None:
-        try:
-            back = await self._hub.backroom.connect(self._way)
-        except (OSError, TimeoutError) as error:
-            self._access.end()
-            self._front.turn_away(self._wish, failure(error))
-            return
-        self._send(back)
-
-    def _send(self, back: Back) -> None:
+    def _connected(self, back: Back) -> None:
         self._back = back
         back.owner = self
         if self._front.is_gone:
@@ -96,11 +70,6 @@ class Exchange:
             if len(self._ahead) > AHEAD_BYTES:
                 self._front.hold()
         return piece[used:]
-
-    def client_gone(self) -> None:
-        """Nobody waits for the answer: hang up. The access ends when the connection has."""
-        if self._back is not None:
-            self._back.abort()
 
     def server_said(self, piece: bytes) -> None:
         response = self._response
@@ -146,17 +115,3 @@ class Exchange:
             return
         self._access = verdict
         self._hub.spawn(self._connect())
-
-    def hold(self, *, client: bool) -> None:
-        """One side is slow."""
-        if client:
-            self._front.hold()
-        elif self._back is not None:
-            self._back.hold()
-
-    def go_on(self, *, client: bool) -> None:
-        """It has caught up."""
-        if client:
-            self._front.go_on()
-        elif self._back is not None:
-            self._back.go_on()

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from joro.breaker.back import Backroom, reset
-from joro.breaker.exchange import AHEAD_BYTES, Exchange, failure, refused
+from joro.breaker.between import Stream, failure
+from joro.breaker.exchange import AHEAD_BYTES, Exchange, refused
 from joro.breaker.limits import Access, Limiter, Refusal
 from joro.breaker.request import Malformed, Wish, answer, own_target, wish_of
 from joro.breaker.tunnel import Tunnel
@@ -49,7 +50,7 @@ class Hub:
         running.add_done_callback(self.under_way.discard)
 
 
-class Front(asyncio.Protocol):
+class Front(Stream):
     """One connection from a client."""
 
     def __init__(self, hub: Hub) -> None:
@@ -112,20 +113,6 @@ class Front(asyncio.Protocol):
             return
         self.heard_at = self._loop.time()
         self._transport.write(piece)
-
-    def hold(self) -> None:
-        """Read no more for now."""
-        if not self._transport.is_closing():
-            self._transport.pause_reading()
-
-    def go_on(self) -> None:
-        """Read again."""
-        if not self._transport.is_closing():
-            self._transport.resume_reading()
-
-    def abort(self) -> None:
-        """End it at once."""
-        self._transport.abort()
 
     def end_as(self, error: Exception | None) -> None:
         """The server's connection ended like this, so does the client's: what looked cut must look cut."""

@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from joro.breaker.back import Back, Way
-from joro.breaker.exchange import failure
+from joro.breaker.back import Back
+from joro.breaker.between import Between
 from joro.breaker.limits import Access, Refusal
 from joro.breaker.request import CONNECTED, Wish
 
@@ -85,18 +85,13 @@ class Flights:
         return found
 
 
-class Tunnel:
+class Tunnel(Between):
     """One CONNECT and all that follows."""
 
     def __init__(self, front: Front, wish: Wish, access: Access) -> None:
-        self._front = front
-        self._hub = front.hub
-        self._wish = wish
-        self._access = access
-        self._back: Back | None = None
+        super().__init__(front, wish, access)
         self._flights = Flights()
         self._loop = asyncio.get_running_loop()
-        self._way: Way = (wish.server, access.address, wish.place.port)
         self._early = b""
         self._heard_at = 0.0  # the server, by the loop's time; 0: the client spoke last
         self._timer: asyncio.TimerHandle | None = None
@@ -110,13 +105,7 @@ class Tunnel:
         """Connect, then tell the client."""
         self._hub.spawn(self._connect())
 
-    async def _connect(self) -> None:
-        try:
-            back = await self._hub.backroom.connect(self._way)
-        except (OSError, TimeoutError) as error:
-            self._access.end()
-            self._front.turn_away(self._wish, failure(error))
-            return
+    def _connected(self, back: Back) -> None:
         self._back = back
         back.owner = self
         if self._front.is_gone:
@@ -168,11 +157,6 @@ class Tunnel:
         else:
             self._watch()
 
-    def client_gone(self) -> None:
-        """The server hears of it at once."""
-        if self._back is not None:
-            self._back.abort()
-
     def server_said(self, piece: bytes) -> None:
         self._heard_at = self._loop.time()
         self._flights.server_said()
@@ -185,17 +169,3 @@ class Tunnel:
             self._timer.cancel()
         if not self._front.is_gone:
             self._front.end_as(error)
-
-    def hold(self, *, client: bool) -> None:
-        """One side is slow."""
-        if client:
-            self._front.hold()
-        elif self._back is not None:
-            self._back.hold()
-
-    def go_on(self, *, client: bool) -> None:
-        """It has caught up."""
-        if client:
-            self._front.go_on()
-        elif self._back is not None:
-            self._back.go_on()
