@@ -77,6 +77,9 @@ class Line:
         posts = [self.posts[number] for number in sorted(self.posts)]
         return [key for post in posts for each in post.changes if each.server == server for key in each.keys]
 
+    def close(self) -> None:
+        pass
+
     @property
     def released(self) -> list[str]:
         return [server for post in self.posts.values() for server in post.released]

@@ -64,6 +64,7 @@ class Pulse:
         self._transfers = transfers
         self._clock = clock
         self._lines = threading.local()
+        self._opened: list[Managers] = []
         self._beats = ThreadPoolExecutor(1, "beat")
         self._reads = ThreadPoolExecutor(READERS, "journal")
         self._soon, self._letters = asyncio.Event(), asyncio.Event()
@@ -204,6 +205,8 @@ class Pulse:
                     await self._say_goodbye()
         self._beats.shutdown(wait=False, cancel_futures=True)
         self._reads.shutdown(wait=False, cancel_futures=True)
+        for line in self._opened:
+            line.close()
 
     async def _say_goodbye(self) -> None:
         await self._beat(leaves=True)
@@ -218,6 +221,7 @@ class Pulse:
         line: Managers | None = getattr(self._lines, "line", None)
         if line is None:
             line = self._lines.line = self._open_line()
+            self._opened.append(line)
         return line
 
 
