@@ -34,6 +34,7 @@ def test_a_newer_release_is_brought_proven_and_switched_to(shop: Shop, robot: Ro
     assert list(robot.shelf.downloads.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_every_step_is_in_the_log(shop: Shop, robot: Robot, tmp_path: Path) -> None:
     shop.release(tiny_wheel(tmp_path, "0.2.0"))
     robot.update()
@@ -51,6 +52,7 @@ def test_nothing_newer_is_nothing_done(shop: Shop, robot: Robot, tmp_path: Path)
     assert "nothing newer than 0.1.0" in robot.log
 
 
+@pytest.mark.slow
 def test_a_release_that_fails_its_self_check_is_refused_and_not_tried_again(
     shop: Shop, robot: Robot, tmp_path: Path
 ) -> None:
@@ -64,6 +66,7 @@ def test_a_release_that_fails_its_self_check_is_refused_and_not_tried_again(
     assert robot.update() == "0.3.0"
 
 
+@pytest.mark.slow
 def test_a_release_that_calls_itself_otherwise_is_refused(shop: Shop, robot: Robot, tmp_path: Path) -> None:
     shop.release(tiny_wheel(tmp_path, "0.2.0", says="9.9.9"))
     with pytest.raises(ReleaseError, match="self-check"):
@@ -181,6 +184,7 @@ def test_a_roll_back_that_was_cut_off_is_finished(robot: Robot) -> None:
     assert (robot.shelf.running(), robot.shelf.versions()) == ("0.1.0", ["0.1.0"])
 
 
+@pytest.mark.slow
 def test_a_switch_that_was_cut_off_is_looked_for_again(shop: Shop, robot: Robot, tmp_path: Path) -> None:
     shop.release(tiny_wheel(tmp_path, "0.2.0"))
     robot.shelf.note(trial=Trial("0.2.0"), looked_at=NOON)
@@ -195,6 +199,21 @@ def test_a_channel_that_is_down_is_one_line(shop: Shop, tmp_path: Path) -> None:
     with pytest.raises(TransferError, match="cannot be reached"):
         robot.update()
     assert "failed: http://127.0.0.1:9/stable cannot be reached" in robot.log
+
+
+def test_a_disk_that_cannot_be_used_is_one_line(shop: Shop, robot: Robot, tmp_path: Path) -> None:
+    shop.release(tiny_wheel(tmp_path, "0.2.0"))
+    (robot.shelf.directory / "downloads").write_text("a file")
+    with pytest.raises(ReleaseError, match="downloads: File exists; make room"):
+        robot.update()
+    assert "download   0.2.0      failed: " in robot.log
+
+
+def test_releases_that_failed_are_forgotten_when_a_newer_one_is_kept(robot: Robot) -> None:
+    robot.shelf.note(bad={"0.2.0": "it ended", "0.9.0": "it ended"})
+    robot.place("0.3.0")
+    robot.keeper.keep()
+    assert robot.shelf.notes().bad == {"0.9.0": "it ended"}
 
 
 @pytest.fixture
@@ -219,6 +238,18 @@ def test_a_robot_that_never_looked_looks_at_once_and_then_daily(robot: Robot) ->
     robot.shelf.note(looked_at=NOON)
     assert NOON < robot.keeper.due_at() <= NOON + 86_400
     assert robot.keeper.due_at(every_s=60) == NOON + 60
+
+
+def test_a_clock_that_was_wrong_keeps_nobody_from_looking(robot: Robot) -> None:
+    robot.shelf.note(looked_at=NOON + 1e9)
+    assert robot.keeper.due_at() == 0.0
+
+
+def test_a_channel_that_was_down_is_asked_again_after_a_restart(shop: Shop, tmp_path: Path) -> None:
+    robot = robot_at(tmp_path / "web", shop, source="http://127.0.0.1:9/stable")
+    with pytest.raises(TransferError):
+        robot.update()
+    assert robot.keeper.due_at() == 0.0
 
 
 def test_damaged_notes_are_named(robot: Robot) -> None:

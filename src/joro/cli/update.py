@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -137,7 +136,7 @@ def status(collection: Collection) -> None:
     click.echo(f"runs: {running}" + (" (on trial)" if on_trial else ""))
     click.echo(f"here: {', '.join(shelf.versions())} (pip installed {shelf.installed})")
     with shelf.lock() as holder:
-        click.echo(f"supervisor: process {holder}" if holder else "supervisor: none")
+        click.echo(f"supervisor: {holder or 'none'}")
     if notes.looked_at:
         click.echo(f"last look: {spelled(notes.looked_at)}")
     if notes.said:
@@ -162,7 +161,7 @@ def roll_back(collection: Collection) -> None:
 
 
 def _is_left_to_supervisor(collection: Collection, word: str) -> bool:
-    """Leave a word for the supervisor, if one is running, and wake it."""
+    """Leave a word for the supervisor, if one is running."""
     from joro.updater.shelf import write_whole
     from joro.updater.supervisor import WANTED
 
@@ -173,9 +172,7 @@ def _is_left_to_supervisor(collection: Collection, word: str) -> bool:
         if not holder:
             return False
     write_whole(shelf.directory / WANTED, word.encode())
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(holder, signal.SIGUSR1)
-    click.echo(f"the supervisor (process {holder}) does it; see: joro update status -C {collection.path}")
+    click.echo(f"the supervisor ({holder}) does it; see: joro update status -C {collection.path}")
     return True
 
 
@@ -191,9 +188,7 @@ def _keeping(collection: Collection, *, echo: bool = False) -> Iterator[tuple[Ke
     keeper = Keeper(shelf, settings, _source(collection), journal, clock, collection.path)
     with shelf.lock() as holder:
         if holder:
-            raise UsageError(
-                f"process {holder} updates {collection.path} already", remedy="leave it to that one"
-            )
+            raise UsageError(f"{holder} updates {collection.path} already", remedy="leave it to that one")
         yield keeper, journal
 
 

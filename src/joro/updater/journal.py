@@ -2,13 +2,13 @@
 
 In:    steps as they end.
 Out:   `logs/update.log`: time, step, version, outcome, a line each; the same to whoever listens.
-Never: rewrites a line.
+Never: rewrites a line; keeps anybody from updating because the disk is full.
 Paper: S1 5.3.1, prs_update.log.
 """
 
 from __future__ import annotations
 
-import os
+import contextlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,13 +32,9 @@ class Journal:
     def write(self, step: str, version: str, outcome: str) -> None:
         """One step has ended."""
         line = f"{step:<10} {version or '-':<10} {' '.join(outcome.splitlines())}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        file = os.open(self.path, flags, 0o644)
-        try:
-            os.write(file, f"{spelled(self._now())} {line}\n".encode())
-        finally:
-            os.close(file)
         self._echo(line)
+        with contextlib.suppress(OSError), self.path.open("ab", buffering=0) as file:
+            file.write(f"{spelled(self._now())} {line}\n".encode())
 
 
 def spelled(time: float) -> str:

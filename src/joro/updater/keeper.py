@@ -18,11 +18,12 @@ Paper: S1 5.3.1, steps (a) to (i).
 from __future__ import annotations
 
 import datetime
+from dataclasses import dataclass
 from pathlib import Path
 
 from joro.clock import Clock
 from joro.config import Update
-from joro.errors import JoroError, ReleaseError, UsageError
+from joro.errors import JoroError, ReleaseError, TransferError, UsageError
 from joro.updater.download import download
 from joro.updater.install import install, self_check
 from joro.updater.journal import Journal, spelled
@@ -33,6 +34,14 @@ from joro.updater.source import Source
 
 #: A release on trial that was started so often without living through its probation takes us along.
 STARTS_LIMIT = 3
+
+
+@dataclass
+class _Progress:
+    """Where an update has got to, for the log."""
+
+    step: str = "look"
+    version: str = ""
 
 
 class Keeper:
@@ -80,27 +89,34 @@ class Keeper:
 
         Why it failed is in the log, too; a release that fails its self-check is not tried again.
         """
-        step, version = "look", ""
+        progress = _Progress()
         try:
-            manifest = self.look()
-            if manifest is None:
-                return None
-            step, version = "download", manifest.version
-            wheel = download(self._source, manifest, self.shelf.downloads)
-            self._journal.write(step, version, f"{manifest.bytes:,} bytes, SHA-256 and signature are right")
-            step = "install"
-            check_libraries(manifest, wheel)
-            install(self.shelf, version, wheel)
-            self._journal.write(step, version, "ok")
-            step = "check"
-            self._prove(version)
-            wheel.unlink()
-            return version
-        except JoroError as error:
-            self._said(step, version, f"failed: {error}")
-            raise
-        finally:
-            self.shelf.note(looked_at=self._clock.now())
+            version = self._bring(progress)
+        except (JoroError, OSError) as error:
+            problem = error if isinstance(error, JoroError) else _unusable(error)
+            self._said(progress.step, progress.version, f"failed: {problem}")
+            if not isinstance(problem, TransferError):  # which may be over when we start again
+                self.shelf.note(looked_at=self._clock.now())
+            raise problem from None
+        self.shelf.note(looked_at=self._clock.now())
+        return version
+
+    def _bring(self, progress: _Progress) -> str | None:
+        manifest = self.look()
+        if manifest is None:
+            return None
+        version = progress.version = manifest.version
+        progress.step = "download"
+        wheel = download(self._source, manifest, self.shelf.downloads)
+        self._journal.write("download", version, f"{manifest.bytes:,} bytes, SHA-256 and signature are right")
+        progress.step = "install"
+        check_libraries(manifest, wheel)
+        install(self.shelf, version, wheel)
+        self._journal.write("install", version, "ok")
+        progress.step = "check"
+        self._prove(version)
+        wheel.unlink()
+        return version
 
     def adopt(self, version: str) -> None:
         """Switch to a release, on trial."""
@@ -144,6 +160,8 @@ class Keeper:
     def due_at(self, every_s: float | None = None) -> float:
         """When to look next, in seconds since 1970."""
         looked_at = self.shelf.notes().looked_at
+        if looked_at > self._clock.now():
+            return 0.0  # noted by a clock that was wrong
         if every_s is not None:
             return looked_at + every_s
         return next_time(looked_at, self._settings.check_at) if looked_at else 0.0
@@ -187,6 +205,12 @@ class Keeper:
     def _said(self, step: str, version: str, outcome: str) -> None:
         self._journal.write(step, version, outcome)
         self.shelf.note(said=f"{step} {version}: {outcome}" if version else f"{step}: {outcome}")
+
+
+def _unusable(error: OSError) -> ReleaseError:
+    return ReleaseError(
+        f"{error.filename or 'the disk'}: {error.strerror}", remedy="make room, or check the permissions"
+    )
 
 
 def next_time(after: float, clock_time: str) -> float:

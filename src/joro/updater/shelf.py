@@ -127,6 +127,8 @@ class Shelf:
         older = [each for each in self.versions() if is_newer(running, each) and each != self.installed]
         for version in [*older[:-KEPT], *(each for each in bad if each != running)]:
             self.remove(version)
+        if any(is_newer(running, each) for each in bad):  # nobody would try those anyway
+            self.note(bad={each: reason for each, reason in bad.items() if is_newer(each, running)})
         for path in self.directory.glob(".*"):
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
@@ -140,15 +142,13 @@ class Shelf:
             shutil.rmtree(away)
 
     @contextmanager
-    def lock(self) -> Iterator[int]:
-        """Hold the shelf: 0. If somebody else has it: that process's number."""
-        with held(self.directory / "keeper.lock") as is_ours:
-            path = self.directory / "keeper.lock"
+    def lock(self) -> Iterator[str]:
+        """Hold the shelf: "". If somebody else has it: who that is."""
+        path = self.directory / "keeper.lock"
+        with held(path) as is_ours:
             if is_ours:
-                path.write_text(f"{os.getpid()}\n")
-                yield 0
-            else:
-                yield int(path.read_text().strip() or -1)
+                path.write_text(f"process {os.getpid()}\n")
+            yield "" if is_ours else path.read_text().strip() or "another process"
 
 
 @contextmanager

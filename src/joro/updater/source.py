@@ -15,6 +15,7 @@ import base64
 import http.client
 import ipaddress
 import ssl
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -30,6 +31,8 @@ from joro.updater.release import NEWEST
 
 #: A silence this long ends an attempt.
 SILENCE_S = 60.0
+#: And so does one that goes on for so long: a line this slow is none.
+LONGEST_S = 6 * 3_600.0
 #: A longer answer is no manifest.
 MANIFEST_BYTES = 65_536
 _PIECE_BYTES = 1 << 18
@@ -88,8 +91,9 @@ class Source:
         return start if is_part else 0, self._read(answer)
 
     def _read(self, answer: http.client.HTTPResponse) -> Iterator[bytes]:
+        until = time.monotonic() + LONGEST_S
         with answer, self._told():
-            while piece := answer.read(_PIECE_BYTES):
+            while (piece := answer.read1(_PIECE_BYTES)) and time.monotonic() < until:
                 yield piece
 
     def _open(self, name: str, start: int) -> http.client.HTTPResponse:

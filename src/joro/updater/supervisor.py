@@ -33,8 +33,8 @@ from joro.updater.keeper import Keeper
 
 #: After a channel could not be reached, again so much later (or at the usual time, if that is sooner).
 AGAIN_S = 3_600.0
-#: What the commands `now` and `roll-back` leave for a supervisor that is running, before they wake it.
-WANTED = "wanted"
+#: What the commands `now` and `roll-back` leave for a supervisor that is running; looked for so often.
+WANTED, WANTED_EVERY_S = "wanted", 1.0
 #: The command of a robot that has a manager: one that its manager has not heard of is not healthy.
 OF_A_MANAGER = "cooperate"
 
@@ -61,10 +61,9 @@ class Supervisor:
         self._journal = journal
         self._clock = clock
         self._every_s = every_s
-        self._not_before = 0.0  # the next look, after one that failed
+        self._look_at = keeper.due_at(every_s)
         self._healthy = self._shelf.directory / "healthy"
         self._stop = asyncio.Event()
-        self._wake = asyncio.Event()
         self._child: asyncio.subprocess.Process | None = None
         self._is_told = False  # that it should end
         self._bringing: asyncio.Future[str | None] | None = None
@@ -72,10 +71,10 @@ class Supervisor:
     async def run(self) -> int:
         """Until the child ends by itself, or we are told to: its exit code."""
         self._keeper.mend()
+        (self._shelf.directory / WANTED).unlink(missing_ok=True)  # it was left for somebody else
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._told_to_stop)
-        loop.add_signal_handler(signal.SIGUSR1, self._wake.set)
         while True:
             code = await self._live()
             if code is not None:
@@ -122,7 +121,8 @@ class Supervisor:
         while True:
             stopped = asyncio.create_task(self._stop.wait())
             if self._bringing is None:
-                await self._first(self._next_look(), ended, stopped, asyncio.create_task(self._wake.wait()))
+                soon = self._clock.now() + WANTED_EVERY_S
+                await self._first(min(self._look_at, soon), ended, stopped)
             else:
                 await self._first(None, ended, stopped, self._bringing)
             if ended.done() or self._stop.is_set():
@@ -131,27 +131,28 @@ class Supervisor:
             if self._wants_back() or self._has_newer():
                 return None
 
-    def _next_look(self) -> float:
-        return max(self._keeper.due_at(self._every_s), self._not_before)
-
     def _has_newer(self) -> bool:
         """Look if it is time; True: another release has been switched to."""
         if self._bringing is None:
-            if self._clock.now() >= self._next_look():
+            if self._clock.now() >= self._look_at:
                 self._bringing = _aside(self._keeper.bring)
             return False
         if not self._bringing.done():
             return False
         bringing, self._bringing = self._bringing, None
+        self._look_at = self._keeper.due_at(self._every_s)
         try:
             version = bringing.result()
-        except JoroError as error:
-            if isinstance(error, TransferError):
-                self._not_before = self._clock.now() + min(AGAIN_S, self._every_s or AGAIN_S)
-                self._shelf.note(looked_at=0.0)
+            if version is not None:
+                self._keeper.adopt(version)
+        except TransferError:
+            self._look_at = self._clock.now() + min(AGAIN_S, self._every_s or AGAIN_S)
             return False
-        if version is not None:
-            self._keeper.adopt(version)
+        except Exception as error:
+            if not isinstance(error, JoroError):  # a robot that runs does not suffer from our mistakes
+                self._journal.write("look", "", f"failed: {type(error).__name__}: {error}")
+                self._look_at = self._clock.now() + AGAIN_S
+            return False
         return version is not None
 
     def _wants_back(self) -> bool:
@@ -159,9 +160,8 @@ class Supervisor:
 
         What is being brought is waited for: two that write notes would lose some.
         """
-        if not self._wake.is_set() or self._bringing is not None:
+        if self._bringing is not None:
             return False
-        self._wake.clear()
         wanted = self._shelf.directory / WANTED
         with contextlib.suppress(FileNotFoundError):
             word = wanted.read_text()
@@ -171,8 +171,7 @@ class Supervisor:
                     self._keeper.fail("an operator rolled it back")
                     return True
             else:
-                self._not_before = 0.0
-                self._shelf.note(looked_at=0.0)
+                self._look_at = 0.0
         return False
 
     async def _first(self, deadline: float | None, *waited: asyncio.Future[Any]) -> None:
