@@ -25,7 +25,7 @@ from joro.robot.joining import joining
 from joro.robotset import RobotSet
 from joro.store.collection import Collection
 from joro.store.layout import set_share_count, share_count
-from joro.store.membership import Membership, join, membership
+from joro.store.membership import Membership, is_unheard, join, membership
 
 
 @click.command()
@@ -108,13 +108,13 @@ def _member(collection: Collection, name: str, count: int) -> Membership:
             f"{collection.path} has been collected without a manager",
             remedy="let the robot have a collection of its own: joro init DIR",
         )
-    if before not in (0, count):
+    robot = join(collection.frontier, name)
+    if before not in (0, count) and not is_unheard(collection.frontier):
         raise UsageError(
             f"the servers in {collection.path} belong to {before} robots, not {count}",
             remedy=f"give --processes {before}, or take a collection of its own",
         )
-    robot = join(collection.frontier, name)
-    if not before:
+    if before != count:
         set_share_count(collection.frontier, count)
     return robot
 

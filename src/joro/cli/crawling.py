@@ -27,7 +27,7 @@ from joro.robotset import RobotSet
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
 from joro.store.layout import reshare, set_share_count, share_count, shares, total_counts
-from joro.store.membership import membership
+from joro.store.membership import is_unheard, membership, withdraw
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,7 @@ def collect(
     spare_the_collector()
     collection = command.adapted(collection)
     count = processes or collection.config.machine.processes
-    if (robot := membership(collection.frontier)) is not None:
-        raise UsageError(
-            f"{collection.path} works for a manager, as {robot.name}",
-            remedy=f"run: joro cooperate -C {collection.path}",
-        )
+    work_alone(collection)
     with collection.lock("robot"):
         with _all_shares(collection, count):
             _lay_out(collection, count)
@@ -94,6 +90,19 @@ def collect(
             return uvloop.run(_collect_with_many(collection, seeds, limit, count, quiet, command))
         with collection.lock("robot-0"):
             return uvloop.run(_collect(collection, seeds, limit, quiet, command))
+
+
+def work_alone(collection: Collection) -> None:
+    """Forget a manager that was never heard of; who has heard of one cannot collect what others do."""
+    robot = membership(collection.frontier)
+    if robot is None:
+        return
+    if not is_unheard(collection.frontier):
+        raise UsageError(
+            f"{collection.path} works for a manager, as {robot.name}",
+            remedy=f"run: joro cooperate -C {collection.path}",
+        )
+    withdraw(collection.frontier)
 
 
 @contextmanager
