@@ -116,16 +116,24 @@ def fold_round(control: Control) -> int:
 
 
 def fold(transaction: Transaction, server: str) -> None:
-    """Let entries that did not come late become one, under the last of their numbers."""
+    """Let entries that did not come late become one, under the last of their numbers.
+
+    Its owner was told to read up to a number: nothing from before it goes to an entry after it, until it has.
+    """
     sizes = transaction.rows(
         "SELECT number, late, length(body) FROM journal WHERE server = ? ORDER BY number", server
     )
-    is_read = _is_read(transaction, server)
-    for late, run in groupby(sizes, key=lambda row: bool(row[1])):
+    is_read, given = _is_read(transaction, server), _given(transaction, server)
+    for (late, _), run in groupby(sizes, key=lambda row: (bool(row[1]), is_read or row[0] > given)):
         numbers = _worth([(number, length) for number, _, length in run])
         if not late and len(numbers) > 1:
             _fold(transaction, server, numbers, forget=is_read and numbers[0] == sizes[0][0])
     transaction.run("UPDATE servers SET folded_number = journal_number WHERE name = ?", server)
+
+
+def _given(transaction: Transaction, server: str) -> int:
+    found = transaction.rows("SELECT given_number FROM servers WHERE name = ?", server)
+    return int(found[0][0]) if found else 0
 
 
 def _worth(run: Sequence[tuple[int, int]]) -> list[int]:
