@@ -137,7 +137,7 @@ def test_seeds_and_status_travel_over_tls_with_the_password(tmp_path: Path) -> N
     with serving(hub) as (_, url):
         assert url.startswith("https://")
         there = ("--manager", url, "--password-file", password, "--ca", tmp_path / "ca.pem")
-        assert joro("seeds", "http://a.example/", *there) == "1 seeds are on their way\n"
+        assert joro("seeds", "http://a.example/", *there) == "1 seed is on its way\n"
         assert json.loads(joro("status", "--json", *there))["servers"]["known"] == 1
         password.write_text("another horse")
         assert "403" in joro("status", *there, ok=False)

@@ -289,7 +289,7 @@ def seeds(place: Place, seeds: tuple[str, ...], files: tuple[Path, ...]) -> None
         collection = Collection.open(place.directory)
         with _store(collection) as control, control.transaction() as transaction:
             orders.add_seeds(transaction, urls, collection.config.manager)
-    click.echo(f"{len(urls):,} seeds are on their way")
+    click.echo("1 seed is on its way" if len(urls) == 1 else f"{len(urls):,} seeds are on their way")
 
 
 @manager.command()
