@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +18,8 @@ from typing import Any
 
 import pytest
 
+MONITOR_PORT = 8222
+
 
 @dataclass
 class Nats:
@@ -23,6 +28,7 @@ class Nats:
     room: Path
     address: str
     run: Callable[..., subprocess.Popen[Any]]
+    dial: Callable[[int], socket.socket] | None = None  # how its monitor is reached, if anyone wants to
     port: int = -1
     process: subprocess.Popen[Any] | None = None
 
@@ -37,12 +43,24 @@ class Nats:
         shutil.rmtree(ports, ignore_errors=True)
         ports.mkdir()
         command = [nats_binary(), "-js", "-sd", self.room / "store", "-a", self.address, "-p", self.port]
+        command += ["-m", MONITOR_PORT] if self.dial else []
         words = [str(word) for word in [*command, "--ports_file_dir", ports, "-l", self.room / "log"]]
         self.process = self.run(words)
         while not (found := list(ports.glob("*.ports"))) or "nats://" not in found[0].read_text():
             assert self.process.poll() is None, (self.room / "log").read_text()
             time.sleep(0.02)
         self.port = int(found[0].read_text().split("nats://")[1].split(":")[1].split('"')[0])
+
+    def carried(self) -> int:
+        """Messages it ever took."""
+        assert self.dial is not None
+        connection = http.client.HTTPConnection(self.address)
+        connection.sock = self.dial(MONITOR_PORT)
+        connection.request("GET", "/jsz?streams=true")
+        answer = json.loads(connection.getresponse().read())
+        connection.close()
+        streams = [each for account in answer["account_details"] for each in account["stream_detail"]]
+        return sum(int(stream["state"]["last_seq"]) for stream in streams)
 
     def kill(self) -> None:
         """As a power cut would, but for the disk."""
@@ -54,13 +72,15 @@ class Nats:
 
 @contextmanager
 def nats_server(
-    address: str = "127.0.0.1", run: Callable[..., subprocess.Popen[Any]] = subprocess.Popen
+    address: str = "127.0.0.1",
+    run: Callable[..., subprocess.Popen[Any]] = subprocess.Popen,
+    dial: Callable[[int], socket.socket] | None = None,
 ) -> Iterator[Nats]:
     """Serve until the block ends; skips the test where there is none."""
     if sys.platform != "linux" or not nats_binary():
         pytest.skip("nats-server is missing: scripts/system-packages.sh installs it")
     with tempfile.TemporaryDirectory(prefix="joro-nats-") as room:
-        server = Nats(Path(room), address, run)
+        server = Nats(Path(room), address, run, dial)
         try:
             server.start()
             yield server

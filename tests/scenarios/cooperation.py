@@ -21,7 +21,7 @@ from joro.scaling.network import Network
 from joro.testweb.running import Running, separate
 from joro.testweb.settings import Settings
 from tests.namespaces import Postgres, postgres_on
-from tests.nats import nats_server
+from tests.nats import Nats, nats_server
 from tests.scenarios.archived import responses
 from tests.scenarios.crawls import QUIET
 from tests.scenarios.judge import Verdict, judge
@@ -49,6 +49,7 @@ class Plot:
     sockets: int = 50
     exchange: bool = False  # links go straight to robots, by JetStream
     patience_s: float = 120.0  # without any progress
+    promises: Manager = PROMISES
 
 
 @dataclass
@@ -59,6 +60,7 @@ class Scene:
     web: Running
     crew: Crew
     database: Postgres
+    exchange: Nats | None = None
     killed: Counter[str] = field(default_factory=Counter)
     ended: Counter[str] = field(default_factory=Counter)  # robots that ended by themselves: none should
 
@@ -85,15 +87,15 @@ def scene(directory: Path, plot: Plot, network: Network) -> Iterator[Scene]:
         home = network.machine("web", also=settings.network)
         web = stack.enter_context(separate(settings, home.run, lambda port: home.dial(port, "10.98.0.1")))
         database = stack.enter_context(postgres_on(network.machine("database")))
-        exchange = ""
+        exchange = None
         if plot.exchange:
             hall = network.machine("exchange")
-            exchange = stack.enter_context(nats_server(hall.address, hall.run)).url
-        promises = dataclasses.replace(PROMISES, database=database.url)
-        crew = Crew(directory, _config(web, plot), promises, exchange)
+            exchange = stack.enter_context(nats_server(hall.address, hall.run, hall.dial))
+        promises = dataclasses.replace(plot.promises, database=database.url)
+        crew = Crew(directory, _config(web, plot), promises, exchange.url if exchange else "")
         for number in range(plot.managers):
             crew.add_manager(network.machine(f"manager-{number}", delay_s=0.001)).start()
-        stage = Scene(plot, web, crew, database)
+        stage = Scene(plot, web, crew, database, exchange)
         for number in range(plot.robots):
             crew.add_robot(network.machine(f"robot-{number}", delay_s=0.002 * number)).start()
         try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from joro.config import Manager
 from joro.scaling.network import Network
 from tests.namespaces import network as network
 from tests.scenarios.cooperation import Plot, play, scene
@@ -14,6 +16,24 @@ pytestmark = pytest.mark.slow
 
 #: `make bench ONLY=cooperation_kills` has 5 robots, 50,000 pages and a hundred kills.
 PLOT = Plot(robots=3, managers=2, hosts=60, pages=3_000, kills=12, interval_s=0.5, kill_every_s=4.0)
+
+#: Nobody is killed, and nobody loses a lease because this machine has much to do.
+CALM = Manager(lease_s=60.0, beat_s=0.3, plan_every_s=3.0)
+SMALL = Plot(
+    robots=2, managers=1, hosts=10, pages=300, kills=0, interval_s=0.1, kill_every_s=1.0, promises=CALM
+)
+
+
+@pytest.mark.parametrize("exchange", [False, True], ids=["by the manager", "by JetStream"])
+def test_links_reach_the_robots_whose_servers_they_lead_to(
+    network: Network, tmp_path: Path, exchange: bool
+) -> None:
+    with scene(tmp_path, replace(SMALL, exchange=exchange), network) as stage:
+        verdict = play(stage)
+        assert stage.exchange is None or stage.exchange.carried() > 0
+    assert verdict.is_good, verdict
+    assert verdict.repeated == verdict.asked_again == []
+    assert verdict.pages == SMALL.pages
 
 
 def test_robots_that_are_killed_and_cut_off_lose_no_page_and_never_meet_at_a_server(
