@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet  # type: ignore[import-untyped]
 import pytest
 from warcio.archiveiterator import ArchiveIterator
@@ -17,10 +18,15 @@ from joro.index.query import search
 from joro.index.segment import Reader, Writer, place
 from joro.indexer import index_new
 from joro.model import Outcome, Visit
+from joro.schedule import change
+from joro.schedule.plan import wish
+from joro.schedule.prior import BROAD, said
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
 from joro.store.layout import set_share_count, shares
+from joro.store.records import ServerRecord, Upkeep
 from joro.tables import making
+from joro.takedown import release
 from tests.index.archived import START, archive, collection_in, page
 
 #: Letters that no compression shortens, so that they stand in files as they are.
@@ -224,3 +230,16 @@ def test_killed_anywhere_it_is_finished_by_the_next_run(tmp_path: Path) -> None:
             return
         assert killed == -9
     pytest.fail("it never came to an end")
+
+
+def test_a_page_taken_down_wishes_nothing_and_is_no_witness_any_more() -> None:
+    history = change.observe(
+        change.blank(), change.seen([1e6], [True]), BROAD.expected(np.zeros((1, 2))), [1e6], [True]
+    )
+    care = Upkeep(interval_s=3_600.0, weight=4.0, language="ja", history=change.pack(history)[0])
+    server = ServerRecord(languages={"ja": 1, "en": 2})
+    server.said = (float(said(history)[0, 0]), float(said(history)[0, 1]))
+    wish(server.wishes, care.interval_s, care.weight)
+    release(server, care)
+    assert (server.wishes, server.languages) == ({}, {"ja": 0, "en": 2})
+    assert server.said == pytest.approx((0.0, 0.0))

@@ -27,10 +27,13 @@ from joro.archive.names import sorted_index, warcs
 from joro.archive.takedown import Done, carry_out
 from joro.clock import Clock
 from joro.errors import CollectionError
+from joro.schedule import change, prior
+from joro.schedule.plan import unwish
 from joro.store.collection import Collection
 from joro.store.forget import forget
 from joro.store.layout import share_count, shares
 from joro.store.orders import COLLECTED, TAKEDOWN, OrderBook, Orders
+from joro.store.records import ServerRecord, Upkeep
 
 AUDIT = "audit.jsonl"
 #: Robots of a set that was stopped end by themselves, within this time.
@@ -163,7 +166,18 @@ def _sweep_frontier(collection: Collection, orders: Orders, now: float) -> int:
         return orders.erases(url, time, "") is not None
 
     folders = shares(collection.frontier, share_count(collection.frontier))
-    return sum(forget(folder, is_gone, is_gone_server, is_erased) for folder in folders)
+    return sum(forget(folder, is_gone, is_gone_server, is_erased, release) for folder in folders)
+
+
+def release(server: ServerRecord, care: Upkeep) -> None:
+    """A page that is gone wishes for no visits, and says nothing about its server, any more."""
+    unwish(server.wishes, care.interval_s, care.weight)
+    if care.language:
+        server.languages[care.language] = max(server.languages.get(care.language, 0) - 1, 0)
+    if not care.polled:
+        (less, much) = prior.said(change.unpack([care.history]))[0].tolist()
+        weight, total = server.said
+        server.said = (max(weight - less, 0.0), total - much)
 
 
 def _call_copies(directory: Path, takedowns: tuple[int, ...], number: int | None) -> None:

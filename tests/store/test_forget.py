@@ -7,7 +7,7 @@ import pytest
 from joro.model import Outcome, Visit
 from joro.store.forget import forget
 from joro.store.frontier import Frontier
-from joro.store.records import RobotsRecord, Upkeep
+from joro.store.records import RobotsRecord, ServerRecord, Upkeep
 from joro.url import fingerprint, host_of
 
 GONE, STAYS = "http://gone-k3jx9q.example", "http://stays.example"
@@ -39,7 +39,11 @@ def forgotten(directory: Path, host: str) -> int:
     def is_gone(url: str) -> bool:
         return host_of(url) == host
 
-    return forget(directory, is_gone, is_gone, lambda url, time: False)
+    return forget(directory, is_gone, is_gone, lambda url, time: False, kept)
+
+
+def kept(server: ServerRecord, care: Upkeep) -> None:
+    """What its server's record says of a page stays."""
 
 
 def bytes_in(directory: Path) -> bytes:
@@ -82,7 +86,7 @@ def test_a_forgotten_page_is_nothing_new_when_it_is_linked_again(directory: Path
 
 def test_one_page_goes_and_its_server_stays(directory: Path) -> None:
     gone = f"{GONE}/{WORD}"
-    assert forget(directory, lambda url: url == gone, lambda url: False, lambda url, time: False) == 1
+    assert forget(directory, lambda url: url == gone, lambda url: False, lambda url, time: False, kept) == 1
     frontier = Frontier(directory)
     record = frontier.server(GONE)
     assert (record.found, record.visited, record.collected) == (1, 0, 0)
@@ -106,8 +110,35 @@ def test_a_page_that_waits_again_is_not_taken_off_twice(directory: Path) -> None
     frontier.close()
 
 
+def test_what_its_server_counts_of_a_forgotten_page_is_taken_back(directory: Path) -> None:
+    frontier = Frontier(directory)
+    record = frontier.visited(fingerprint(f"{GONE}/{WORD}"))
+    assert record is not None
+    frontier.wait_again(record, first=True)
+    frontier.server(GONE).due = 1
+    frontier.commit(None)
+    frontier.close()
+
+    def release(server: ServerRecord, care: Upkeep) -> None:
+        assert care.body == "sha1:A"
+        server.missed = 5
+
+    gone = f"{GONE}/{WORD}"
+    forget(directory, lambda url: url == gone, lambda url: False, lambda url, time: False, release)
+    frontier = Frontier(directory)
+    (after,) = [each for server, each in frontier.all_servers() if server == GONE]
+    frontier.close()
+    assert (after.due, after.missed, after.found) == (0, 5, 1)
+
+
 def test_a_page_whose_capture_was_erased_is_visited_as_if_for_the_first_time(directory: Path) -> None:
-    forget(directory, lambda url: False, lambda url: False, lambda url, time: "stays" in url and time == 7.0)
+    forget(
+        directory,
+        lambda url: False,
+        lambda url: False,
+        lambda url, time: "stays" in url and time == 7.0,
+        kept,
+    )
     frontier = Frontier(directory)
     stays, other = (frontier.visited(fingerprint(f"{server}/{WORD}")) for server in (STAYS, GONE))
     frontier.close()

@@ -19,7 +19,8 @@ from rocksdict import WriteBatch
 from joro.model import Outcome
 from joro.store import accounts
 from joro.store.frontier import Frontier
-from joro.store.records import PageRecord
+from joro.store.queue import DUE, URGENT
+from joro.store.records import PageRecord, ServerRecord, Upkeep
 from joro.store.rocks import opened
 from joro.url import fingerprint, server_of
 
@@ -30,12 +31,16 @@ _OF_SERVER = (b"s", b"w", b"r", b"t", b"d")
 Gone = Callable[[str], bool]
 #: Was the capture of that moment, of a page that stays, erased?
 CaptureGone = Callable[[str, float], bool]
+#: Takes back what a server's record counts of a page that is kept fresh.
+Release = Callable[[ServerRecord, Upkeep], None]
 
 
-def forget(directory: Path, page_gone: Gone, server_gone: Gone, capture_gone: CaptureGone) -> int:
+def forget(
+    directory: Path, page_gone: Gone, server_gone: Gone, capture_gone: CaptureGone, release: Release
+) -> int:
     """Forget pages and servers in one share; how many pages that were."""
     frontier = Frontier(directory)
-    forgetting = _Forgetting(frontier)
+    forgetting = _Forgetting(frontier, release)
     forgetting.waiting_pages(page_gone)
     forgetting.visited_pages(page_gone, capture_gone)
     forgetting.servers(server_gone)
@@ -63,8 +68,9 @@ def press(database: Path) -> None:
 class _Forgetting:
     """One batch of changes."""
 
-    def __init__(self, frontier: Frontier) -> None:
+    def __init__(self, frontier: Frontier, release: Release) -> None:
         self._frontier = frontier
+        self._release = release
         self._batch = WriteBatch(raw_mode=True)
         self._waiting: set[int] = set()
         self._touched: set[str] = set()
@@ -80,6 +86,9 @@ class _Forgetting:
             self._batch.delete(key)
             if self._frontier.visited(mark) is None:
                 self._forget(url, mark)
+            elif key[-9] in (URGENT, DUE):
+                server = self._frontier.server(server_of(url))
+                server.due = max(server.due - 1, 0)
 
     def visited_pages(self, is_gone: Gone, capture_gone: CaptureGone) -> None:
         decode = msgspec.msgpack.Decoder(PageRecord).decode
@@ -89,6 +98,8 @@ class _Forgetting:
             if is_gone(record.url):
                 self._batch.delete(key)
                 self._uncount_visit(record)
+                if care is not None:
+                    self._release(self._frontier.server(server_of(record.url)), care)
                 self._forget(record.url, fingerprint(record.url))
             elif care is not None and care.body and capture_gone(record.url, care.captured_at):
                 care.body, care.captured_at, care.text, care.etag, care.modified = "", 0.0, 0, "", ""
