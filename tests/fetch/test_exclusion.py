@@ -10,6 +10,7 @@ from joro.config import Politeness
 from joro.fetch.exclusion import Exclusions
 from joro.model import Outcome, Page, Response, Visit
 from joro.store.frontier import Frontier
+from joro.store.records import RobotsRecord
 
 A = "http://a.example"
 HOUR = 3_600.0
@@ -80,3 +81,46 @@ def test_rules_nobody_used_are_not_good_for_ever(stage: Stage) -> None:
     stage.turn(12 * HOUR)
     stage.wait(7 * HOUR)
     assert stage.turn(12 * HOUR) == "rules"
+
+
+def moved(errand_url: str, target: str) -> Visit:
+    answer = Response(301, b"", b"", {"location": target})
+    return Visit(Page(errand_url, 0, A), 1_000_000.0, Outcome.REDIRECT, response=answer)
+
+
+def test_a_robots_txt_that_leads_to_a_server_of_somebody_else_counts_as_none(stage: Stage) -> None:
+    stage.exclusions.may_ask = lambda server: server == A
+    errand = stage.exclusions.errand(A)
+    assert errand is not None
+    assert stage.exclusions.learn(errand, moved(errand.url, "http://b.example/robots.txt"), b"") == A
+    rules = stage.exclusions.rules(A)
+    assert rules is not None
+    assert rules.allows(f"{A}/anything")
+
+
+def test_a_server_whose_rules_were_to_come_from_one_that_left_asks_for_itself(stage: Stage) -> None:
+    errand = stage.exclusions.errand(A)
+    assert errand is not None
+    host = stage.exclusions.learn(errand, moved(errand.url, "http://b.example/robots.txt"), b"")
+    assert (host, stage.exclusions.errand(A)) == ("http://b.example", None)
+    assert stage.exclusions.forget("http://b.example") == [A]
+    assert stage.exclusions.is_due(A)
+
+
+def test_of_a_server_that_left_no_errand_is_run_any_more(stage: Stage) -> None:
+    errand = stage.exclusions.errand(A)
+    assert errand is not None
+    host = stage.exclusions.learn(errand, moved(errand.url, "http://b.example/robots.txt"), b"")
+    assert stage.exclusions.forget(A) == []
+    errand = stage.exclusions.errand(host)
+    assert errand is not None
+    assert errand.server == host
+
+
+def test_rules_that_another_robot_read_hold_before_they_are_committed(stage: Stage) -> None:
+    record = RobotsRecord(stage.clock.now(), 200, b"User-agent: *\nDisallow: /x\nCrawl-delay: 7")
+    stage.exclusions.recall(A, record)
+    rules = stage.exclusions.rules(A)
+    assert rules is not None
+    assert not rules.allows(f"{A}/x")
+    assert stage.exclusions.crawl_delay_s(A) == 7.0

@@ -77,8 +77,10 @@ class Line:
         posts = [self.posts[number] for number in sorted(self.posts)]
         return [key for post in posts for each in post.changes if each.server == server for key in each.keys]
 
-    def close(self) -> None:
+    def hang_up(self) -> None:
         pass
+
+    close = hang_up
 
     @property
     def released(self) -> list[str]:

@@ -116,3 +116,38 @@ def test_a_robot_without_its_manager_stops_when_its_lease_is_over_and_goes_on_wi
         finally:
             assert robot.end() == 0
         assert "no manager for" in robot.log.read_text()
+
+
+def test_processes_of_one_machine_are_robots_of_their_own(tmp_path: Path) -> None:
+    with serve_web(tmp_path, *WEB) as web, serve_hub(web, tmp_path / "hub") as hub:
+        tokens = tmp_path / "tokens"
+        tokens.write_text("".join(hub.token(f"one-{number}", tmp_path).read_text() for number in range(2)))
+        collection = web.collection(tmp_path / "one", **SETTINGS)
+        robot = Working(hub, collection, "one", tokens, "-p", 2)
+        try:
+            begin(web, hub)
+            wait_for(lambda: quiet(hub))
+        finally:
+            assert robot.end() == 0
+        found = responses(collection)
+        assert max(found.values()) == 1
+        assert len(found) > 800
+        is_polite(web)
+
+
+def test_mistakes_are_one_line_each(tmp_path: Path) -> None:
+    with serve_web(tmp_path, "--hosts", 3, "--pages", 9) as web, serve_hub(web, tmp_path / "hub") as hub:
+        collection = web.collection(tmp_path / "one", cooperate={"managers": [hub.url], "token": "junk"})
+        words = ("cooperate", "-C", collection, "--name", "one")
+        wrong = joro(*words)
+        assert (wrong.returncode, "belongs to no robot" in wrong.stderr) == (1, True)
+        token = hub.token("one", tmp_path)
+        robot = Working(hub, collection, "one", token, web.seeds[0])
+        wait_for(lambda: hub.robots()["one"]["visited"] > 0)
+        other = web.collection(tmp_path / "two", cooperate={"managers": [hub.url], "token_file": str(token)})
+        used = joro("cooperate", "-C", other, "--name", "one")
+        assert (used.returncode, "another collection works as one" in used.stderr) == (1, True)
+        assert robot.end() == 0
+        alone = joro("crawl", "-C", collection, web.seeds[0])
+        assert (alone.returncode, "works for a manager, as one" in alone.stderr) == (2, True)
+        assert all(len(run.stderr.splitlines()) == 1 for run in (wrong, used, alone))

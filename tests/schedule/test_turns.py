@@ -188,3 +188,12 @@ def test_no_pool_has_ever_more_than_its_sockets(
         if give and server in out:
             del out[server]
             turns.give_back(server, moment)
+
+
+def test_who_left_and_came_back_waits_as_long_as_is_said_then() -> None:
+    for turns in (Turns(), by_rank(lambda server, ready_at: 0.0)):
+        turns.enter("a", 1.0)
+        turns.leave("a")
+        assert (len(turns), turns.take(5.0)) == (0, None)
+        turns.enter("a", 9.0)
+        assert (turns.take(8.0), turns.take(9.0)) == (None, "a")

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import http.client
 import ipaddress
+import socket
 import ssl
 import urllib.request
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
@@ -58,8 +60,15 @@ class Managers:
         """What a manager answers to `content`."""
         return self._ask("POST", path, content, silence_s, kind)
 
+    def hang_up(self) -> None:
+        """Let another thread that is waiting for an answer wait no longer."""
+        sock = self._line.sock if self._line is not None else None
+        if sock is not None:
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
-        """Hang up."""
+        """Be done with the line; for the thread whose it is."""
         if self._line is not None:
             self._line.close()
             self._line = None

@@ -174,7 +174,9 @@ class Traps:
     def recall(self, server: str, saved: bytes | None) -> None:
         """What another process saved about a server counts, and nothing that was known here."""
         self._leaving.pop(server, None)
-        self._states[server] = _unpack(saved) if saved else None
+        self._states.pop(server, None)
+        if saved:
+            self._states[server] = _unpack(saved)
 
     def unsaved(self, *, all_states: bool = False) -> Iterator[tuple[str, bytes]]:
         """(server, state) of servers about which enough is new, or about which anything is."""

@@ -104,6 +104,7 @@ class Member:
         self._mail: list[Link] = []
         self._is_started = False
         self._commits_soon = False
+        self._hurries = self._has_more = False  # the manager should hear of it; it has more letters for us
         self._recall()
         self._frontier.tell = self._tell
         pulse.member = self
@@ -226,13 +227,15 @@ class Member:
             self._closing.append((post.number, encode(post)))
             self._frontier.keep(f"{_POST}{post.number:012d}", self._closing[-1][1])
             self._frontier.keep("posted", str(post.number).encode())
+        self._hurries |= bool(post.released) or (self._has_more and self._taken != self._read)
         self._offered, self._released, self._efforts = [], [], {}
         self._frontier.keep("letter", str(self._taken).encode())
 
     def after_commit(self) -> list[str]:
         """What was committed can be told; then letters are acted upon. Servers that should have a turn."""
-        if self._taken != self._read or len(self._closing) > 1 or self._commits_soon:
-            self._pulse.hurry()  # somebody may wait for it
+        if self._hurries:
+            self._pulse.hurry()
+            self._hurries = False
         if self._straight is not None:
             self._straight.after_commit()
         self._posts += self._closing
@@ -286,6 +289,7 @@ class Member:
     def _take(self, read: _Read) -> None:
         """Act upon a letter; the commit that writes what it led to writes its number."""
         self._taken, self._commits_soon = read.letter.number, True
+        self._hurries |= not isinstance(read.letter.content, Links)
         match read.letter.content:
             case Links(links):
                 self._mail += links
@@ -372,6 +376,7 @@ class Member:
             self._frontier.keep(f"{_POST}{number:012d}", None)
         if self._straight is not None:
             self._straight.learn(answer.owners, answer.silent)
+        self._has_more = answer.more
         spare_s = min(SPARE * answer.lease_s, MOST_SPARE_S)
         self.open_until = sent_at + answer.lease_s - spare_s if answer.lease_s else 0.0
         for letter in answer.letters:

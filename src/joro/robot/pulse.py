@@ -41,6 +41,8 @@ T = TypeVar("T")
 READERS, TOGETHER = 4, 64
 #: How often to knock where nobody answers, and how long to wait there at most.
 KNOCK_S, SILENCE_S = 1.0, 10.0
+#: Who is in a hurry waits at least so much of the pause between two beats.
+LEAST_PAUSE = 0.1
 #: A lease is four times as long as the longest silence in a beat: enough to ask another manager.
 SILENCES_A_LEASE = 4.0
 #: How often the logs are looked at, and again after a failure.
@@ -89,7 +91,7 @@ class Pulse:
             loop.add_done_callback(self._ended)
 
     def hurry(self) -> None:
-        """Beat at once."""
+        """Beat soon: somebody may wait for what there is to tell."""
         self._soon.set()
 
     def read_on(self) -> None:
@@ -105,9 +107,10 @@ class Pulse:
 
     async def _beat_on(self) -> None:
         while True:
-            pause_s = await self._beat()
+            pause_s = self._clock.real_s(await self._beat())
+            await asyncio.sleep(LEAST_PAUSE * pause_s)
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._clock.real_s(pause_s)):
+                async with asyncio.timeout((1.0 - LEAST_PAUSE) * pause_s):
                     await self._soon.wait()
             self._soon.clear()
 
@@ -203,8 +206,10 @@ class Pulse:
             with suppress(TimeoutError, TransferError):
                 async with asyncio.timeout(PATIENCE_S):
                     await self._say_goodbye()
-        self._beats.shutdown(wait=False, cancel_futures=True)
-        self._reads.shutdown(wait=False, cancel_futures=True)
+        for line in self._opened:
+            line.hang_up()
+        self._beats.shutdown(cancel_futures=True)
+        self._reads.shutdown(cancel_futures=True)
         for line in self._opened:
             line.close()
 
