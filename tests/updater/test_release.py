@@ -117,6 +117,12 @@ def test_a_file_that_is_no_wheel_cannot_be_released(tmp_path: Path) -> None:
         described(path, NOON)
 
 
+def test_a_wheel_under_a_wrong_name_cannot_be_released(tmp_path: Path) -> None:
+    wheel = tiny_wheel(tmp_path, "0.2.0")
+    with pytest.raises(ReleaseError, match=r"is no wheel of joro 0\.2\.0"):
+        described(wheel.rename(tmp_path / "joro-0.9.0-py3-none-any.whl"), NOON)
+
+
 def test_a_channel_names_the_newest_and_keeps_the_older(tmp_path: Path, key: Path) -> None:
     channel = Channel(tmp_path / "stable")
     for version in ("0.2.0", "0.10.0"):

@@ -69,7 +69,8 @@ def described(wheel: Path, now: float) -> Manifest:
     with wheel.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     python = fields["Requires-Python"] or ""
-    return Manifest(str(version), wheel.name, wheel.stat().st_size, digest, python, now)
+    manifest = Manifest(str(version), wheel.name, wheel.stat().st_size, digest, python, now)
+    return _plausible(msgspec.json.encode(manifest).decode())  # robots would refuse it otherwise
 
 
 def metadata_of(wheel: Path) -> dict[str, str | None]:
