@@ -299,6 +299,31 @@ def test_a_date_that_hardly_moved_stands_while_prices_are_steady(
     assert len(stage.keeper.sift(popped)) == due
 
 
+def test_a_page_whose_first_visit_failed_is_tried_again_and_then_given_up(tmp_path: Path) -> None:
+    made = Stage(tmp_path / "frontier", replace(HOURLY, gone_visits=3))
+    made.find()
+    made.visit(Outcome.TIMEOUT, digest="", main=0)
+    assert (made.care.interval_s, made.care.absences) == (HOUR, 1)
+    come_due(made)
+    made.visit(Outcome.SERVER_ERROR, digest="", main=0)
+    assert made.care.absences == 2
+    come_due(made)
+    made.visit(Outcome.TIMEOUT, digest="", main=0)
+    assert made.record.upkeep is None
+    made.frontier.close()
+
+
+def test_a_page_whose_first_visit_failed_is_a_new_page_when_it_is_there(tmp_path: Path) -> None:
+    made = Stage(tmp_path / "frontier")
+    made.find()
+    made.visit(Outcome.TIMEOUT, digest="", main=0)
+    come_due(made)
+    made.visit()
+    assert (made.care.absences, made.care.history, made.care.body) == (0, b"", "one")
+    assert sum(pages for pages, _ in made.frontier.server(A).wishes.values()) == 1
+    made.frontier.close()
+
+
 @pytest.mark.parametrize("outcome", [Outcome.GONE, Outcome.TIMEOUT, Outcome.DISALLOWED])
 def test_a_page_taken_over_without_an_interval_gets_one_though_it_is_not_there(
     tmp_path: Path, outcome: Outcome

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from joro.clock import Clock
 from joro.config import Refresh
 from joro.config.servers import servers_like
-from joro.model import Known, Outcome, Page, Visit
+from joro.model import PASSING, Known, Outcome, Page, Visit
 from joro.parse.dates import moment
 from joro.parse.page import document_of
 from joro.robot.batches import Batches
@@ -255,12 +255,14 @@ class Keeper:
                 _hear(visit, care, lesson, server)
         elif care is not None and visit.outcome is Outcome.GONE:
             lesson.after = self._gone(care)
+        elif visit.outcome in PASSING and (care is None or not care.body):
+            lesson.after = self._gone(care or Upkeep(interval_s=self._settings.first_interval_s / 2))
         elif care is not None and visit.outcome is not Outcome.TRAP:
             lesson.after = _copied(care)  # a failure teaches nothing
         return lesson
 
     def _gone(self, care: Upkeep) -> Upkeep | None:
-        """Looked for again at growing intervals, and then given up."""
+        """Looked for again at growing intervals, and then given up; so is one that was never seen."""
         after = _copied(care)
         after.absences += 1
         if after.absences >= self._settings.gone_visits:
