@@ -50,7 +50,8 @@ def beat(control: Control, told: Beat, settings: Manager) -> Answer:
     """Take in what a robot tells, and answer it; one transaction."""
     with control.transaction() as transaction:
         robot = _admitted(transaction, told, settings)
-        acknowledge(transaction, robot.name, told.read)
+        if not told.more:  # else what a letter led to may not be told yet
+            acknowledge(transaction, robot.name, told.read)
         is_new = _arrived(transaction, robot, told)
         outbox = Outbox()
         posts = _unknown(robot, told.posts)
@@ -66,7 +67,7 @@ def _answer(transaction: Transaction, robot: Robot, told: Beat, settings: Manage
     """Renew the lease; one that leaves has none any more, and nobody needs to wait for it."""
     has_read = robot.letter_read >= robot.lost_letter
     lease_s = settings.lease_s if has_read and not told.leaves else 0.0
-    lease_until = transaction.now + (-settings.grace_s if told.leaves else lease_s)
+    lease_until = 0.0 if told.leaves else transaction.now + lease_s
     _note(transaction, robot, told, lease_until)
     letters, more = ([], False) if told.leaves else unread(transaction, robot.name, robot.letter_read)
     owners, silent = hints(transaction, told.posts) if told.exchange else ({}, [])
@@ -127,12 +128,13 @@ def _arrived(transaction: Transaction, robot: Robot, told: Beat) -> bool:
     could = robot.may_have(robot.letter_read)
     if robot.state != "up":
         transaction.run("UPDATE robots SET up_since = ? WHERE name = ?", transaction.now, robot.name)
-    robot.state = "up"
+    robot.state = "down" if told.leaves else "up"
     robot.letter_read = max(robot.letter_read, told.read)  # an old beat may have been long on its way
     robot.settled = robot.settled or (told.read >= robot.lost_letter and not told.more)
     transaction.run(
-        "UPDATE robots SET state = 'up', kind = 'joro', identity = ?, letter_read = ?, settled = ?, "
+        "UPDATE robots SET state = ?, kind = 'joro', identity = ?, letter_read = ?, settled = ?, "
         "sockets = ? WHERE name = ?",
+        robot.state,
         robot.identity,
         robot.letter_read,
         int(robot.settled),
@@ -220,9 +222,8 @@ def _count(
 
 def _note(transaction: Transaction, robot: Robot, told: Beat, lease_until: float) -> None:
     transaction.run(
-        "UPDATE robots SET state = ?, lease_until = ?, beat_at = ?, post_number = ?, waiting = ?, "
-        "visited = ?, idle = ?, version = ? WHERE name = ?",
-        "down" if told.leaves else "up",
+        "UPDATE robots SET lease_until = ?, beat_at = ?, post_number = ?, waiting = ?, visited = ?, "
+        "idle = ?, version = ? WHERE name = ?",
         lease_until,
         transaction.now,
         robot.post_number,

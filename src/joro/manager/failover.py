@@ -111,15 +111,6 @@ def _close(transaction: Transaction, outbox: Outbox, robot: str) -> None:
         transaction.run("UPDATE robots SET lost_letter = ?, settled = 0 WHERE name = ?", last, robot)
 
 
-def leave(transaction: Transaction, robot: str, settings: Manager) -> None:
-    """A robot without a lease goes for good: others get its servers at once."""
-    transaction.run("UPDATE robots SET state = 'left', lease_until = 0 WHERE name = ?", robot)
-    outbox = Outbox()
-    names = [name for (name,) in transaction.rows("SELECT name FROM servers WHERE owner = ?", robot)]
-    _move(transaction, outbox, robot, names, settings)
-    outbox.send(transaction)
-
-
 def replaced(transaction: Transaction, robot: str, settings: Manager) -> None:
     """Another collection takes a name over whose lease is over: nothing the old one had is known to it."""
     transaction.run(

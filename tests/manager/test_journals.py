@@ -1,0 +1,132 @@
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joro.clock import FakeClock
+from joro.coordinate.beat import Changes
+from joro.manager import journals
+from joro.manager.journals import FOLD_ENTRIES, Key, file, fold, fold_round, folded, packed, page, unpacked
+from joro.manager.routing import register
+from joro.store.control import Control
+from tests.manager.robots import register as register_robots
+
+S = "http://s.example"
+keys = st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c"]), st.none() | st.binary(max_size=3)))
+
+
+def filed(
+    control: Control, *entries: Sequence[Key], late: tuple[int, ...] = (), given_number: int = 0
+) -> None:
+    """A journal with these entries, numbered from 1, of a server that robot r1 has had for long."""
+    register_robots(control, "r1")
+    with control.transaction() as transaction:
+        register(transaction, [S])
+        file(transaction, [(S, number, number in late, each) for number, each in enumerate(entries, 1)])
+        transaction.run(
+            "UPDATE servers SET journal_number = ?, given_number = ?, owner = 'r1', since = 0",
+            len(entries),
+            given_number,
+        )
+        transaction.run("UPDATE robots SET state = 'up', up_since = 0")
+
+
+def read(control: Control, after: int = 0) -> list[tuple[int, bool, list[Key]]]:
+    return [(number, late, changes.keys) for number, late, changes in page(control, "r1", S, after).changes]
+
+
+@given(st.lists(st.tuples(st.binary(), st.none() | st.binary(max_size=300))))
+def test_what_is_packed_comes_back(entry: list[Key]) -> None:
+    assert unpacked(packed(entry)) == entry
+
+
+def test_packing_is_for_what_becomes_smaller() -> None:
+    assert len(packed([(b"http://s.example/page", b"x" * 1_000)])) < 100
+    assert packed([(b"a", None)])[:1] == b"m"
+
+
+def test_a_journal_is_read_in_order_from_where_one_was(control: Control) -> None:
+    filed(control, [(b"a", b"1")], [(b"b", None)], late=(2,))
+    assert read(control) == [(1, False, [(b"a", b"1")]), (2, True, [(b"b", None)])]
+    assert read(control, after=1) == [(2, True, [(b"b", None)])]
+    assert page(control, "r1", "http://other.example", 0).changes == []
+
+
+def test_a_long_journal_has_pages(control: Control, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journals, "PAGE_BYTES", 200)
+    filed(control, *([(b"key", bytes([number]) * 20)] for number in range(10)))
+    numbers: list[int] = []
+    more = True
+    while more:
+        found = page(control, "r1", S, numbers[-1] if numbers else 0)
+        more = found.more
+        assert 0 < len(found.changes) < 4
+        numbers += [number for number, _, _ in found.changes]
+    assert numbers == list(range(1, 11))
+
+
+@given(st.lists(keys, min_size=1, max_size=8))
+def test_folding_keeps_the_last_value_of_every_key(entries: list[list[Key]]) -> None:
+    whole = {key: value for entry in entries for key, value in entry}
+    assert dict(folded(entries, forget=False)) == whole
+    assert dict(folded(entries, forget=True)) == {k: v for k, v in whole.items() if v is not None}
+
+
+def test_many_entries_become_one_with_the_last_number(control: Control) -> None:
+    filed(control, [(b"a", b"1")], [(b"b", b"2")], [(b"a", b"3")])
+    with control.transaction() as transaction:
+        fold(transaction, S)
+    assert read(control) == [(3, False, [(b"b", b"2"), (b"a", b"3")])]
+
+
+def test_what_came_late_is_not_folded(control: Control) -> None:
+    filed(control, [(b"a", b"1")], [(b"b", b"2")], [(b"c", b"3")], [(b"a", b"4")], [(b"d", b"5")], late=(3,))
+    with control.transaction() as transaction:
+        fold(transaction, S)
+    assert [(number, late) for number, late, _ in read(control)] == [(2, False), (3, True), (5, False)]
+
+
+def test_nothing_a_reader_was_promised_goes_behind_its_number(control: Control) -> None:
+    filed(control, *[[(b"a", b"1")]] * 6, given_number=3)
+    with control.transaction() as transaction:
+        fold(transaction, S)
+    assert [number for number, _, _ in read(control)] == [3, 6]
+
+
+def test_keys_that_went_are_forgotten_only_long_after_all_was_read(
+    control: Control, clock: FakeClock
+) -> None:
+    last: list[Key] = [(b"a", None), (b"c", b"is longer")]
+    filed(control, [(b"a", b"1")], [(b"b", b"2")], last, given_number=2)
+    clock._now = 10_000.0
+    with control.transaction() as transaction:
+        transaction.run("UPDATE servers SET read_at = 8000")
+        fold(transaction, S)
+    assert [entry for _, _, entry in read(control)] == [[(b"a", b"1"), (b"b", b"2")], last]
+    with control.transaction() as transaction:
+        transaction.run("UPDATE servers SET read_at = 6000")
+        fold(transaction, S)
+    assert [entry for _, _, entry in read(control)] == [[(b"b", b"2"), last[1]]]
+
+
+def test_a_big_entry_is_left_until_as_much_has_come_after_it(control: Control) -> None:
+    big = [(number.to_bytes(2), bytes([number % 251, number % 241]) * 20) for number in range(500)]
+    filed(control, big, [(b"a", b"1")], [(b"b", b"2")])
+    with control.transaction() as transaction:
+        fold(transaction, S)
+    assert [number for number, _, _ in read(control)] == [1, 3]
+
+
+def test_journals_that_have_grown_are_folded_once(control: Control) -> None:
+    filed(control, *[[(b"a", b"1")]] * FOLD_ENTRIES)
+    assert fold_round(control) == 1
+    assert len(read(control)) == 1
+    assert fold_round(control) == 0
+
+
+def test_the_end_of_a_long_journal_is_noted(control: Control) -> None:
+    filed(control, *[[(b"a", b"1")]] * (FOLD_ENTRIES + 1))
+    assert page(control, "r1", S, 0).changes[-1][2] == Changes(S, [(b"a", b"1")])
+    with control.reading() as transaction:
+        assert transaction.rows("SELECT read_at FROM servers") == [(1_000.0,)]
