@@ -35,12 +35,12 @@ from joro.coordinate.beat import (
     Link,
     Links,
     Lost,
-    Post,
     Restart,
     Wanted,
     encode,
 )
 from joro.coordinate.jetstream import Straight
+from joro.coordinate.portions import posts
 from joro.model import Visit
 from joro.robot.premises import Premises
 from joro.robot.pulse import Pulse
@@ -214,20 +214,15 @@ class Member:
         return [link for link in mail if self.is_ours(server_of(link.url))]
 
     def _tell(self, changes: dict[str, Keys]) -> None:
-        """Write a post into the commit."""
-        post = Post(
-            self._number + 1,
-            [Changes(server, keys) for server, keys in changes.items() if server in self._here],
-            self._offered,
-            self._released,
-            [Effort(server, *numbers) for server, numbers in self._efforts.items()],
-        )
-        if post.changes or post.links or post.released or post.efforts:
+        """Write a post into the commit, or more where there is much to tell."""
+        ours = {server: keys for server, keys in changes.items() if server in self._here}
+        efforts = [Effort(server, *numbers) for server, numbers in self._efforts.items()]
+        for post in posts(self._number + 1, ours, self._offered, self._released, efforts):
             self._number = post.number
             self._closing.append((post.number, encode(post)))
             self._frontier.keep(f"{_POST}{post.number:012d}", self._closing[-1][1])
             self._frontier.keep("posted", str(post.number).encode())
-        self._hurries |= bool(post.released) or (self._has_more and self._taken != self._read)
+        self._hurries |= bool(self._released) or (self._has_more and self._taken != self._read)
         self._offered, self._released, self._efforts = [], [], {}
         self._frontier.keep("letter", str(self._taken).encode())
 
@@ -336,19 +331,19 @@ class Member:
     def beat(self, *, leaves: bool = False) -> bytes:
         """What to tell the manager now."""
         report, size = self._premises.report(), 0
-        posts: list[msgspec.Raw] = []
+        told_now: list[msgspec.Raw] = []
         for _, packed in self._posts:
-            if posts and size + len(packed) > BEAT_BYTES:
+            if told_now and size + len(packed) > BEAT_BYTES:
                 break
-            posts.append(msgspec.Raw(packed))
+            told_now.append(msgspec.Raw(packed))
             size += len(packed)
-        more = len(posts) < len(self._posts)
+        more = len(told_now) < len(self._posts)
         told = Beat(
             self._name,
             self._identity,
             self._clock.now(),
             self._read,
-            posts,  # type: ignore[arg-type]  # packed already
+            told_now,  # type: ignore[arg-type]  # packed already
             self._sockets,
             max(report.waiting, 0),
             max(report.visited, 0),
