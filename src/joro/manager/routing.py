@@ -202,13 +202,15 @@ def go_on(
     """Send probed servers on to the next robot, or after the last one to the nearest."""
     if not servers:
         return
-    robots = available(transaction).held
-    stops = tour(transaction, robot, [server.name for server in servers], robots)
+    robots = available(transaction)
+    stops = tour(transaction, robot, [server.name for server in servers], robots.held)
     to_probe = [(server, stops[server.name][0]) for server in servers if stops[server.name][1]]
     to_keep = [(server, stops[server.name][0]) for server in servers if not stops[server.name][1]]
     give(transaction, outbox, to_probe, most_pages=settings.probe_pages or None)
     give(transaction, outbox, to_keep)
-    place(transaction, outbox, [server for server, nearest in to_keep if nearest is None], settings)
+    unreached = [server for server, nearest in to_keep if nearest is None and robots.held]
+    owners = robots.chosen([server.name for server in unreached], settings.rule) if unreached else []
+    give(transaction, outbox, list(zip(unreached, owners, strict=True)))
 
 
 def forward(transaction: Transaction, outbox: Outbox, robot: str, servers: Iterable[Server]) -> None:
