@@ -71,6 +71,13 @@ def test_now_status_and_roll_back(shop: Shop, web: Path, tmp_path: Path) -> None
     assert "0.2.0 failed here before" in call("update", "check", "-C", web).stdout
 
 
+def test_going_back_needs_no_channel(shop: Shop, tmp_path: Path) -> None:
+    web = collection_at(tmp_path / "other", shop, source="", public_keys=()).path
+    (web / "releases" / "0.2.0").mkdir(parents=True)
+    Shelf(web / "releases", INSTALLED).switch("0.2.0")
+    assert call("update", "roll-back", "-C", web).stdout == "0.1.0 is started next\n"
+
+
 def test_there_may_be_nothing_to_roll_back_to(web: Path) -> None:
     with pytest.raises(UsageError, match=r"there is no release before 0\.1\.0"):
         call("update", "roll-back", "-C", web)

@@ -155,7 +155,7 @@ def roll_back(collection: Collection) -> None:
     """
     if _is_left_to_supervisor(collection, "roll-back"):
         return
-    with _keeping(collection) as (keeper, _):
+    with _keeping(collection, looks=False) as (keeper, _):
         keeper.mend()
         click.echo(f"{keeper.fail('an operator rolled it back')} is started next")
 
@@ -177,7 +177,9 @@ def _is_left_to_supervisor(collection: Collection, word: str) -> bool:
 
 
 @contextlib.contextmanager
-def _keeping(collection: Collection, *, echo: bool = False) -> Iterator[tuple[Keeper, Journal]]:
+def _keeping(
+    collection: Collection, *, echo: bool = False, looks: bool = True
+) -> Iterator[tuple[Keeper, Journal]]:
     """The keeper of a collection's robot, while nobody else is one."""
     from joro.updater.journal import Journal
     from joro.updater.keeper import Keeper
@@ -185,7 +187,8 @@ def _keeping(collection: Collection, *, echo: bool = False) -> Iterator[tuple[Ke
     shelf, clock = _shelf(collection), RealClock()
     journal = Journal(collection.logs, clock.now, _echo if echo else lambda _line: None)
     settings = collection.config.update
-    keeper = Keeper(shelf, settings, _source(collection), journal, clock, collection.path)
+    source = _source(collection) if looks else None
+    keeper = Keeper(shelf, settings, source, journal, clock, collection.path)
     with shelf.lock() as holder:
         if holder:
             raise UsageError(f"{holder} updates {collection.path} already", remedy="leave it to that one")

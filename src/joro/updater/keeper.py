@@ -28,7 +28,7 @@ from joro.updater.download import download
 from joro.updater.install import install, self_check
 from joro.updater.journal import Journal, spelled
 from joro.updater.needs import check_libraries, check_python
-from joro.updater.release import Manifest, check_keys, is_newer, verified
+from joro.updater.release import Manifest, is_newer, verified
 from joro.updater.shelf import Shelf, Trial
 from joro.updater.source import Source
 
@@ -45,12 +45,17 @@ class _Progress:
 
 
 class Keeper:
-    """Keeps one robot up to date; whoever uses it holds the shelf's lock."""
+    """Keeps one robot up to date; whoever uses it holds the shelf's lock. Going back needs no source."""
 
     def __init__(
-        self, shelf: Shelf, settings: Update, source: Source, journal: Journal, clock: Clock, collection: Path
+        self,
+        shelf: Shelf,
+        settings: Update,
+        source: Source | None,
+        journal: Journal,
+        clock: Clock,
+        collection: Path,
     ) -> None:
-        check_keys(settings.public_keys)
         self.shelf = shelf
         self._settings = settings
         self._source = source
@@ -70,9 +75,11 @@ class Keeper:
 
     def look(self) -> Manifest | None:
         """A release that we want; None: there is nothing newer."""
-        manifest = verified(self._source.newest(), self._settings.public_keys)
+        manifest = verified(self._channel.newest(), self._settings.public_keys)
         self._refuse_replays(manifest)
-        self.shelf.note(source=self._source.url, seen_version=manifest.version, seen_created=manifest.created)
+        self.shelf.note(
+            source=self._channel.url, seen_version=manifest.version, seen_created=manifest.created
+        )
         bad = self.shelf.notes().bad.get(manifest.version)
         if not is_newer(manifest.version, self.shelf.running()):
             self._said("look", manifest.version, f"nothing newer than {self.shelf.running()}")
@@ -107,7 +114,7 @@ class Keeper:
             return None
         version = progress.version = manifest.version
         progress.step = "download"
-        wheel = download(self._source, manifest, self.shelf.downloads)
+        wheel = download(self._channel, manifest, self.shelf.downloads)
         self._journal.write("download", version, f"{manifest.bytes:,} bytes, SHA-256 and signature are right")
         progress.step = "install"
         check_libraries(manifest, wheel)
@@ -181,9 +188,14 @@ class Keeper:
             raise
         self._journal.write("check", version, "ok")
 
+    @property
+    def _channel(self) -> Source:
+        assert self._source is not None
+        return self._source
+
     def _refuse_replays(self, manifest: Manifest) -> None:
         notes = self.shelf.notes()
-        if notes.source != self._source.url or not notes.seen_version:
+        if notes.source != self._channel.url or not notes.seen_version:
             return
         is_older = is_newer(notes.seen_version, manifest.version) or manifest.created < notes.seen_created
         is_changed = manifest.version == notes.seen_version and manifest.created != notes.seen_created
