@@ -13,15 +13,18 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from joro.archive.cdx import REVISIT, capture_of, index_of, whole_lines
-from joro.archive.index import CaptureIndex
 from joro.archive.members import WINDOW_BYTES, Member, damaged, members, salvage
 from joro.archive.names import Position as Position
 from joro.archive.names import number_of, stream_name, stream_of, warcs
 from joro.archive.payload import digest, header_fields, is_framed, mime_of, payload_of, split, status_of
 from joro.archive.times import time_of
 from joro.model import Capture, Response, Truncated
+
+if TYPE_CHECKING:
+    from joro.archive.index import CaptureIndex
 
 #: Record types that hold a capture.
 CAPTURES = ("response", "revisit")
@@ -152,7 +155,11 @@ def response_at(directory: Path, capture: Capture, index: CaptureIndex | None = 
     response = response_of(record)
     if record.type != "revisit":
         return response
-    whole = (index or CaptureIndex(directory)).original(capture)
+    if index is None:
+        from joro.archive.index import CaptureIndex  # 0.03 s, which robots need not pay: they only replay
+
+        index = CaptureIndex(directory)
+    whole = index.original(capture)
     if whole is None:
         return response
     return response_of(read_at(directory / whole.warc, whole.offset, whole.length))

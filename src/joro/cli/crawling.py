@@ -16,7 +16,6 @@ import click
 import msgspec
 import uvloop
 
-from joro.archive.background import BackgroundMerge
 from joro.cli.progress import shown
 from joro.clock import RealClock
 from joro.coordinate.report import Report, total
@@ -204,13 +203,16 @@ async def run_shown(
 async def _merging(collection: Collection) -> AsyncIterator[None]:
     """Have the indexes of closed WARCs merged now and then, by a process of its own."""
     words = ["joro", "archive", "merge", "--if-due", "--quiet", "-C", str(collection.path)]
-    background = BackgroundMerge(collection.archive, [sys.executable, "-m", *words])
 
     async def go_on() -> None:
+        await asyncio.sleep(MERGE_EVERY_S)
+        from joro.archive.background import BackgroundMerge  # 0.02 s, which short crawls need not pay
+
+        background = BackgroundMerge(collection.archive, [sys.executable, "-m", *words])
         while True:
-            await asyncio.sleep(MERGE_EVERY_S)
             with suppress(JoroError, OSError):  # captures are found without it, only later
                 background.consider()
+            await asyncio.sleep(MERGE_EVERY_S)
 
     merger = asyncio.create_task(go_on())
     try:

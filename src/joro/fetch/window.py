@@ -16,7 +16,6 @@ import datetime
 import itertools
 import math
 import re
-import zoneinfo
 from collections.abc import Iterator
 
 from joro.errors import ConfigError
@@ -106,6 +105,8 @@ class Window:
 
 
 def _zone(text: str, name: str) -> datetime.tzinfo:
+    import zoneinfo  # 0.02 s, which crawls without hours need not pay
+
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):  # OSError: a folder such as "Asia"
