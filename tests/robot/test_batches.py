@@ -91,3 +91,11 @@ def test_when_nothing_is_due_there_is_no_batch(frontier: Frontier) -> None:
     batches.brought([], is_last=True)
     clock._now = 9.0
     assert batches.room(2_000) == (9.0, 100)
+
+
+def test_pages_of_a_server_that_left_keep_no_batch_waiting(frontier: Frontier) -> None:
+    clock = FakeClock(0.0)
+    batches = begun(frontier, clock)
+    visit_quick_ones(batches, clock)
+    batches.gone(SLOW)
+    assert batches.room(2_000)[1] == 100

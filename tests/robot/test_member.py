@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from joro.clock import FakeClock
-from joro.config import Config
+from joro.config import Config, Refresh
 from joro.config.cooperate import Cooperate
 from joro.coordinate.beat import (
     Answer,
@@ -36,6 +36,7 @@ from joro.robot.pulse import Pulse
 from joro.robot.transfers import Transfers
 from joro.store.collection import Collection
 from joro.store.journal import Keys
+from joro.store.records import PageRecord, ServerRecord, Upkeep
 from joro.url import fingerprint
 
 A, B = "http://a.example", "http://b.example"
@@ -274,6 +275,25 @@ def test_what_was_told_late_enters_the_frontier_once(collection: Collection, run
         await desk.until(lambda: desk.waiting() == [f"{A}/1", f"{A}/9"])
         assert desk.robot.frontier.server(A).found == 2
         assert desk.robot.frontier.kept("late ") == {} or desk.member.wants_commit
+
+    runner.run(scenario())
+
+
+def test_pages_that_come_with_a_server_are_due_when_they_were_to_be(
+    tmp_path: Path, runner: asyncio.Runner
+) -> None:
+    page = PageRecord(f"{A}/1", 1, START - 50.0, "ok", 200, upkeep=Upkeep(due=START + 70.0, interval_s=120.0))
+    record = ServerRecord(found=1, visited=1, collected=1)
+    key = b"p" + fingerprint(page.url).to_bytes(8, "big")
+    keys: Keys = [(key, msgspec.msgpack.encode(page)), (b"s" + A.encode(), msgspec.msgpack.encode(record))]
+
+    async def scenario() -> None:
+        desk = Desk(Collection.create(tmp_path / "c", Config(refresh=Refresh(enabled=True))))
+        desk.line.journals[A] = [(1, False, Changes(A, keys))]
+        await desk.told(Given(A, 1))
+        [entry] = desk.robot.frontier.calendar.pop(1e12, 10)
+        assert (int(entry["mark"]), float(entry["due"])) == (fingerprint(page.url), START + 70.0)
+        assert desk.robot.frontier.counts.visited == 1
 
     runner.run(scenario())
 

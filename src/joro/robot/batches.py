@@ -105,6 +105,13 @@ class Batches:
         else:
             del self._left[server]
 
+    def gone(self, server: str) -> None:
+        """The server is somebody else's; its pages are no part of the batch any more."""
+        left = self._left.pop(server, 0)
+        self._pages -= left
+        if self._batch is not None:
+            self._batch.pages -= left
+
     def _end(self, batch: Batch, now: float) -> None:
         self._number += 1
         report = BatchReport(

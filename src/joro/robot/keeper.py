@@ -270,6 +270,10 @@ class Keeper:
         after.interval_s = min(2.0 * care.interval_s, self._settings.most_interval_s)
         return after
 
+    def forget(self, server: str) -> None:
+        """The server is somebody else's."""
+        self._batches.gone(server)
+
     def urge(self, url: str, *, urgent: bool = False) -> bool:
         """Let a visited page wait now, whatever its date: a signal says that it has changed."""
         record = self._frontier.visited(fingerprint(url))

@@ -51,6 +51,9 @@ from joro.url import server_of
 #: Nobody is out any more when so much of a lease is left, and at most so many seconds of it.
 SPARE, MOST_SPARE_S = 0.1, 1.0
 
+#: Pages that come or go with one commit, about: a thousand of them take some 10 ms, and all the others wait.
+MOVED_AT_ONCE = 20_000
+
 #: Under which names the frontier remembers servers, posts, and what was told late.
 _OURS, _POST, _LATE = "ours ", "post ", "late "
 _WANTED, _LOST = b"wanted", b"lost"
@@ -104,6 +107,7 @@ class Member:
         self._mail: list[Link] = []
         self._is_started = False
         self._commits_soon = False
+        self._moved = 0  # pages, since the last commit
         self._hurries = self._has_more = False  # the manager should hear of it; it has more letters for us
         self._recall()
         self._frontier.tell = self._tell
@@ -239,8 +243,9 @@ class Member:
         if not self._is_started:
             return []
         self._start_afresh()
+        self._moved = 0
         servers = self._part() + self._merge_late()
-        while self._can_take:
+        while self._can_take and self._moved < MOVED_AT_ONCE:
             self._take(self._ready.popleft())
         if self._commits_soon:
             self._premises.wake()
@@ -264,6 +269,9 @@ class Member:
         leaving = [server for server in self._leaving if not busy(server) and server not in awaited]
         stranded: list[str] = []
         for server in leaving:
+            if self._moved >= MOVED_AT_ONCE:
+                break
+            self._moved += self._premises.pages_of(server)
             stranded += self._premises.give_up(server)
             if self._leaving.pop(server):
                 self._released.append(server)
@@ -308,6 +316,7 @@ class Member:
         server = given.server
         if server not in self._here:
             state, late = fold((is_late, changes.keys) for is_late, changes in history)
+            self._moved += len(state)
             is_new = not given.journal and not given.wait_s
             self._premises.take_over(server, state, 0.0 if is_new else came_at + given.wait_s)
             for keys in late:

@@ -16,6 +16,7 @@ import numpy as np
 from joro.coordinate.report import Report
 from joro.discover.traps import Traps
 from joro.fetch.exclusion import Exclusions
+from joro.robot.keeper import Keeper
 from joro.robot.lessons import dated
 from joro.robot.planner import Planner
 from joro.schedule.turns import Turns
@@ -39,6 +40,7 @@ class Premises:
         turns: Turns,
         exclusions: Exclusions,
         traps: Traps,
+        keeper: Keeper,
         planner: Planner,
     ) -> None:
         self.wake = wake  # the robot looks at once whether there is something to do
@@ -46,6 +48,7 @@ class Premises:
         self._turns = turns
         self._exclusions = exclusions
         self._traps = traps
+        self._keeper = keeper
         self._planner = planner
 
     @property
@@ -58,6 +61,10 @@ class Premises:
         """The robot in numbers."""
         return self._robot.report()
 
+    def pages_of(self, server: str) -> int:
+        """How many pages of a server there are to be moved."""
+        return self.frontier.server(server).found
+
     def is_busy(self, server: str) -> bool:
         """Is the server being visited?"""
         return self._turns.is_busy(server)
@@ -67,6 +74,7 @@ class Premises:
         self._turns.leave(server)
         self.frontier.drop(server)
         self._traps.recall(server, None)
+        self._keeper.forget(server)
         return self._exclusions.forget(server)
 
     def take_over(self, server: str, state: dict[bytes, bytes], free_at: float) -> ServerRecord:
@@ -90,4 +98,5 @@ class Premises:
         marks = np.array([fingerprint(record.url) for record in records], np.uint64)
         servers = np.array([fingerprint(server_of(record.url)) for record in records], np.uint64)
         times = np.array([record.time for record in records], np.float64)
-        return dated(marks, servers, cares, times, self._planner.look_within_s)
+        planner = self._planner
+        return dated(marks, servers, cares, times, planner.look_within_s, planner.looked_at_share)

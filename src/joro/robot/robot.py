@@ -318,7 +318,7 @@ class Robot:
         self._keeper = Keeper(self.frontier, refresh, planner, clock)
         self._turns = Turns(planner if refresh.enabled else None)
         joined = joined or (lambda _: Exchange(collection.frontier / "exchange", share, self.frontier))
-        inside = self._callers.wake, self._turns, self._exclusions, self._traps, planner
+        inside = self._callers.wake, self._turns, self._exclusions, self._traps, self._keeper, planner
         self.neighbours = joined(Premises(self, *inside))
         self._exclusions.may_ask = self.neighbours.may_enter
         watching = self.frontier, refresh, self._keeper, self._boundary, self.neighbours
