@@ -43,6 +43,7 @@ from joro.parse.payload import payload
 from joro.parse.rights import TDM_FILE
 from joro.robot.arrivals import Arrival, Arrivals
 from joro.robot.keeper import Keeper
+from joro.robot.longest import LongestFirst
 from joro.robot.planner import Planner, PlanReport
 from joro.robot.premises import Premises
 from joro.robot.reading import Reading
@@ -297,11 +298,9 @@ class Robot:
         self._visitor = Visitor(settings.fetch, user_agent=agent, clock=clock, limits=limits)
         self._callers = Callers(self.call_on, self._next_server, settings.fetch.sockets, clock.real_s)
         self._arrivals = Arrivals(self._take_in, self._callers.__len__, clock.real_s)
-        frontier = Movable if joined is not None else Frontier
-        self.frontier = frontier(collection.frontier / share.folder)
+        self.frontier: Frontier = (Movable if joined else Frontier)(collection.frontier / share.folder)
         self._traps = Traps(self.frontier.trap_state)
-        self._started_at = clock.now()
-        self._wary_until = self._started_at
+        self._started_at = self._wary_until = clock.now()
         self._exclusions = Exclusions(
             self.frontier, self._manners.of, agent=settings.identity.name, clock=clock
         )
@@ -316,7 +315,8 @@ class Robot:
             discovers=discovers,
         )
         self._keeper = Keeper(self.frontier, refresh, planner, clock)
-        self._turns = Turns(planner if refresh.enabled else None)
+        longest = LongestFirst(self.frontier, self._least_s) if joined else None
+        self._turns = Turns(planner if refresh.enabled else longest)
         joined = joined or (lambda _: Exchange(collection.frontier / "exchange", share, self.frontier))
         inside = self._callers.wake, self._turns, self._exclusions, self._traps, self._keeper, planner
         self.neighbours = joined(Premises(self, *inside))
