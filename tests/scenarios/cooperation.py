@@ -95,6 +95,8 @@ def scene(directory: Path, plot: Plot, network: Network) -> Iterator[Scene]:
         crew = Crew(directory, _config(web, plot), promises, exchange.url if exchange else "")
         for number in range(plot.managers):
             crew.add_manager(network.machine(f"manager-{number}", delay_s=0.001)).start()
+        if plot.robots > 1:
+            crew.register("robot", plot.robots)
         stage = Scene(plot, web, crew, database, exchange)
         for number in range(plot.robots):
             crew.add_robot(network.machine(f"robot-{number}", delay_s=0.002 * number)).start()

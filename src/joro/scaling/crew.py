@@ -80,7 +80,7 @@ class Crew:
     exchange: str = ""
     managers: dict[str, Worker] = field(default_factory=dict)
     robots: dict[str, Worker] = field(default_factory=dict)
-    _token: str = ""  # one robot's, which may ask for the status
+    _tokens: dict[str, str] = field(default_factory=dict)
 
     def add_manager(self, machine: Machine) -> Worker:
         """A manager, not yet started."""
@@ -90,20 +90,27 @@ class Crew:
         worker = self.managers[name] = Worker(name, machine, path, ("manager", "serve", "-q"))
         return worker
 
+    def register(self, name: str, count: int) -> None:
+        """Register robots NAME-0, NAME-1 … together, two at least: it takes a second, however many."""
+        for line in self.manage("robot", "add", name, "--processes", str(count)).splitlines():
+            robot, _, token = line.partition(" ")
+            self._tokens[robot] = token
+
     def add_robot(self, machine: Machine) -> Worker:
         """A robot, registered and not yet started."""
         name = machine.name
+        if name not in self._tokens:
+            self._tokens[name] = self.manage("robot", "add", name)
         cooperate = Cooperate(
             managers=tuple(f"http://{each.machine.address}:{PORT}" for each in self.managers.values()),
             name=name,
-            token=(token := self.manage("robot", "add", name)),
+            token=self._tokens[name],
             plain=True,
             exchange=self.exchange,
         )
         settings = dataclasses.replace(self.config, cooperate=cooperate)
         path = Collection.create(self.directory / name, settings).path
         worker = self.robots[name] = Worker(name, machine, path, ("cooperate",))
-        self._token = token
         return worker
 
     def manage(self, *words: str) -> str:
@@ -118,11 +125,12 @@ class Crew:
 
     def status(self) -> Any:
         """How all of it goes, as a manager that is there tells it; None: none is."""
+        token = next(iter(self._tokens.values()), "")  # any robot may ask
         for manager in self.managers.values():
             connection = http.client.HTTPConnection(manager.machine.address)
             try:
                 connection.sock = manager.machine.dial(PORT, timeout_s=5.0)
-                connection.request("GET", STATUS, headers={"Authorization": f"Bearer {self._token}"})
+                connection.request("GET", STATUS, headers={"Authorization": f"Bearer {token}"})
                 answer = connection.getresponse()
                 if answer.status == 200:
                     return msgspec.json.decode(answer.read())

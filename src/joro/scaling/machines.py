@@ -94,10 +94,12 @@ def _crew(field: Field, directory: Path, machines: int, units: int) -> Crew:
     )
     crew = Crew(directory, config, PROMISES)
     crew.add_manager(field.network.machine(f"manager-of-{machines}"))
-    for number, distance_ms in enumerate(DISTANCES_MS[:machines], 1):
+    if machines > 1:
+        crew.register(f"robot-of-{machines}", machines)
+    for number, distance_ms in enumerate(DISTANCES_MS[:machines]):
         crew.add_robot(
             field.network.machine(
-                f"robot-{number}-of-{machines}", delay_s=distance_ms / 1_000, mbit_per_s=MBIT_PER_S
+                f"robot-of-{machines}-{number}", delay_s=distance_ms / 1_000, mbit_per_s=MBIT_PER_S
             )
         )
     return crew
