@@ -30,7 +30,8 @@ def silent(pages: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
 
 def test_a_page_that_was_found_changed_is_believed_to_change_more_often() -> None:
     policy = Policy(Refresh())
-    fast, slow = policy.rates_per_s(population(policy)[:2], silent(2)).tolist()
+    chances = change.posterior(population(policy)[:2], policy.expectation.expected(silent(2)))
+    fast, slow = change.rate_per_s(chances).tolist()
     assert fast > 5 * slow
 
 

@@ -13,6 +13,10 @@ from joro.schedule.revisit import (
     POLICIES,
     WAITS_S,
     Revisiting,
+    _crossing,
+    _log_goal,
+    _log_worth,
+    _sought,
     fitted,
     intervals_s,
     visits_per_s,
@@ -119,3 +123,15 @@ def test_one_page_waits_as_it_does_among_many(seed: int, price: float) -> None:
     many = intervals_s(replace(WIDE, knob=price), believed(seed), 1.0)
     one = intervals_s(replace(WIDE, knob=price), believed(seed)[7:8], 1.0)
     assert one[0] == pytest.approx(many[7], rel=1e-3)
+
+
+@given(st.integers(0, 999), st.floats(1e2, 1e7), st.booleans())
+def test_a_wait_looked_for_is_the_one_a_table_of_all_waits_gives(
+    seed: int, knob: float, drifts: bool
+) -> None:
+    chances = believed(seed)
+    rule = replace(WIDE, knob=knob)
+    expected = believed(seed + 1) if drifts else None
+    weight = np.random.default_rng(seed).lognormal(0, 1, len(chances))
+    table = _crossing(_log_worth(rule, chances, expected, None), _log_goal(rule, weight))
+    assert _sought(rule, chances, expected, weight) == pytest.approx(table, rel=1e-3)

@@ -76,17 +76,12 @@ class Policy:
             likelihood[told] = change.dated(*columns)
         return change.observe(histories, likelihood, self._expected(others), elapsed_s, changed)
 
-    def rates_per_s(self, histories: Histories, others: Said = SILENT) -> Seconds:
-        """How often pages change, as far as is known."""
-        return change.rate_per_s(self._chances(histories, others))
-
     def intervals_s(self, histories: Histories, weights: ArrayLike, others: Said = SILENT) -> Seconds:
         """The time each page wishes between two visits."""
         draws = self._chance.random(len(histories)) if self.is_drawn else 0.5
-        return revisit.intervals_s(self._rule, self._chances(histories, others), weights, draws=draws)
-
-    def _chances(self, histories: Histories, others: Said) -> Grid:
-        return change.posterior(histories, self._expected(others))
+        expected = self._expected(others)
+        chances = change.posterior(histories, expected)
+        return revisit.intervals_s(self._rule, chances, weights, expected=expected, draws=draws)
 
     def _expected(self, others: Said) -> Grid:
         """The chances of a page that says nothing itself."""
@@ -101,5 +96,7 @@ class Policy:
         is_s0 = self._rule.policy == "interval"
         if is_s0 and not self._has_budget:
             return  # S0's rule has no price: a page is visited as often as it changes
-        fitted = revisit.fitted(self._rule, self._chances(histories, others), weights, budget_per_s)
+        expected = self._expected(others)
+        chances = change.posterior(histories, expected)
+        fitted = revisit.fitted(self._rule, chances, weights, budget_per_s, expected=expected)
         self._rule = replace(fitted, knob=max(fitted.knob, 1.0)) if is_s0 else fitted

@@ -68,8 +68,8 @@ def intervals_s(
     `signals`): who is told of changes can wait longer.
     """
     weight = np.broadcast_to(np.asarray(importance, dtype=np.float64), (len(chances),))
-    if rule.policy == "optimal" and expected is None and quality is None:
-        wait = _sought(_worths(rule.theta, NONE), chances, rule.knob, weight)
+    if rule.policy == "optimal" and quality is None:
+        wait = _sought(rule, chances, expected, weight)
     elif rule.policy == "optimal":
         wait = _crossing(_log_worth(rule, chances, expected, quality), _log_goal(rule, weight))
     elif rule.policy == "interval":
@@ -170,19 +170,28 @@ def _crossing(log_worth: Grid, log_goal: Array) -> Array:
     return np.where(right == len(WAITS_S), np.inf, wait)
 
 
-def _sought(worths: Grid, chances: Grid, price: float, weight: Array) -> Array:
+def _sought(rule: Revisiting, chances: Grid, expected: Grid | None, weight: Array) -> Array:
     """The same as `_crossing`, but what a visit brings is worked out for 7 waits instead of 96."""
-    by_wait = np.ascontiguousarray(worths.T)
+    by_wait = np.ascontiguousarray(_worths(rule.theta, NONE).T)
+    kept = np.exp(-rule.drift_per_s * WAITS_S).astype(np.float32)
+    usual = np.broadcast_to(expected, chances.shape) if expected is not None else chances
+
+    def brought(wait: NDArray[np.intp]) -> Array:
+        worth_then, share = by_wait[wait], kept[wait]
+        own = np.einsum("ij,ij->i", worth_then, chances)
+        if expected is not None:
+            own = share * own + (1 - share) * np.einsum("ij,ij->i", worth_then, usual)
+        return np.asarray(own)
+
     with np.errstate(divide="ignore"):
-        goal = np.asarray(price / weight)
+        goal = np.asarray(rule.knob / weight)
     left, right = np.zeros(len(chances), np.intp), np.full(len(chances), len(WAITS_S), np.intp)
     while (left < right).any():
         middle = np.minimum((left + right) // 2, len(WAITS_S) - 1)
-        is_less = (np.einsum("ij,ij->i", by_wait[middle], chances) < goal) & (left < right)
+        is_less = (brought(middle) < goal) & (left < right)
         left, right = np.where(is_less, middle + 1, left), np.where(is_less, right, middle)
     inside = np.clip(left, 1, len(WAITS_S) - 1)
-    below = np.log(np.maximum(np.einsum("ij,ij->i", by_wait[inside - 1], chances), 1e-30))
-    above = np.log(np.maximum(np.einsum("ij,ij->i", by_wait[inside], chances), 1e-30))
+    below, above = (np.log(np.maximum(brought(place), 1e-30)) for place in (inside - 1, inside))
     share = np.clip((np.log(goal) - below) / np.maximum(above - below, 1e-9), 0, 1)
     wait = np.exp(_LOG_WAITS[inside - 1] + share * (_LOG_WAITS[1] - _LOG_WAITS[0]))
     return np.where(left == len(WAITS_S), np.inf, wait)
