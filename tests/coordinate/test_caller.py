@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import trustme
 
 from joro.coordinate.caller import Managers
 from joro.errors import TransferError, UsageError
@@ -161,3 +163,21 @@ def test_no_manager_and_no_certificates_are_mistakes(tmp_path: Path) -> None:
         Managers([], "secret")
     with pytest.raises(UsageError, match="holds no certificates"):
         Managers(["https://one.example"], "secret", ca=tmp_path / "none.pem")
+
+
+def test_over_tls_only_a_trusted_manager_gets_the_token(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    manager = Manager()
+    manager.socket = context.wrap_socket(manager.socket, server_side=True)
+    url = manager.url.replace("http:", "https:")
+    with pytest.raises(TransferError, match="is not trusted") as refused:
+        Managers([url], "secret").get("/", silence_s=5)
+    assert not refused.value.passes
+    line = Managers([url], "secret", ca=tmp_path / "ca.pem")
+    assert line.get("/", silence_s=5) == b"hello"
+    assert [token for _, token, _ in manager.asked] == ["Bearer secret"]
+    line.close()
+    manager.end()
