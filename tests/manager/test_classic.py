@@ -1,6 +1,7 @@
 import gzip
 import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,15 @@ def test_a_log_that_is_sent_again_is_acknowledged_and_counted_once(hub: Desk) ->
     again = hub.ask("/servlets/submitlog", log_of())
     assert (again.status, again.text) == (200, "1 visits were here already\n")
     assert hub.state() == before
+    assert len(list(hub.collection.logs.iterdir())) == 1
+
+
+def test_a_log_that_arrives_twice_at_once_is_counted_once(hub: Desk) -> None:
+    subscribe(hub)
+    with ThreadPoolExecutor(4) as senders:
+        said = list(senders.map(lambda _: hub.ask("/servlets/submitlog", log_of()).text, range(4)))
+    assert sorted(said) == ["1 visits taken\n"] + ["1 visits were here already\n"] * 3
+    assert hub.rows("SELECT pages FROM efforts") == [(1,)]
     assert len(list(hub.collection.logs.iterdir())) == 1
 
 

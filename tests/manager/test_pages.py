@@ -1,16 +1,18 @@
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from joro.coordinate.beat import Given, Links, Restart
 from joro.manager import orders
-from joro.manager.mail import unread
 from joro.manager.operator import set_password
+from joro.manager.pages_look import spell
+from joro.manager.service import application
 from joro.manager.tokens import add_robot
 from tests.manager.desk import Desk, desk
 from tests.postgres import Postgres, postgres_server
+from tests.redistribute.stand import running
 
 PASSWORD = "correct horse battery"
 
@@ -57,6 +59,7 @@ def test_a_classic_robots_row_says_what_the_paper_asks_for(hub: Desk) -> None:
     hub.pass_s(30)
     row = text_of(hub.ask("/servlets/listrobot").text.partition("<tbody>")[2])
     assert "prs.jp classic up wanted 30 s ago 10 min ago –" in row
+    assert 'title="2026-11-16 12:00:00 UTC">10 min ago<' in hub.ask("/servlets/listrobot").text
 
 
 def test_a_silent_robot_is_shown_as_down(hub: Desk) -> None:
@@ -199,19 +202,17 @@ def test_programs_show_the_password_or_a_robots_token(hub: Desk) -> None:
     assert hub.rows("SELECT name FROM servers") == [("http://a.jp",)]
 
 
-def test_a_robot_of_ours_restarts_by_letter_with_the_top_pages_of_its_servers(hub: Desk) -> None:
-    add_robot(hub.control, "one.jp")
-    with hub.control.transaction() as transaction:
-        transaction.run("UPDATE robots SET state = 'up'")
-        orders.add_seeds(transaction, ["http://a.jp/deep"], hub.collection.config.manager)
-        orders.restart(transaction, ["one.jp"])
-        letters, _ = unread(transaction, "one.jp", 0)
-    contents = [letter.content for letter in letters]
-    assert isinstance(contents[0], Restart)
-    assert contents[1] == Given("http://a.jp")
-    assert isinstance(contents[2], Links)
-    assert [link.url for link in contents[2].links] == ["http://a.jp/", "http://a.jp/deep"]
-    assert "wanted" in hub.ask("/servlets/listrobot").text
-    with hub.control.transaction() as transaction:
-        transaction.run("UPDATE robots SET letter_read = ?", letters[0].number)
-    assert "<td>done</td>" in hub.ask("/servlets/listrobot").text
+def test_a_login_at_one_manager_is_one_at_the_other(hub: Desk) -> None:
+    set_password(hub.control, PASSWORD)
+    cookie = logged_in(hub)
+    with running(lambda: application(hub.collection, hub.control, hub.clock)) as url:
+        other = replace(hub, url=url)
+        assert other.ask("/servlets/listrobot", Cookie=cookie).status == 200
+
+
+@pytest.mark.parametrize(
+    ("seconds", "spelled"),
+    [(0, "0 s"), (99, "99 s"), (100, "1 min"), (5_999, "99 min"), (6_000, "1 h 40 min"), (200_000, "2 days")],
+)
+def test_durations_are_told_in_their_largest_units(seconds: float, spelled: str) -> None:
+    assert spell(seconds) == spelled

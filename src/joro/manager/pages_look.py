@@ -62,11 +62,9 @@ def _resource(request: Request) -> Response:
     return Response(_content(name), media_type=_RESOURCES[name], headers={"cache-control": "max-age=86400"})
 
 
-def ago(seconds: float | None, now: float) -> str:
-    """How long ago, as people say it; a dash for never."""
-    if seconds is None:
-        return "–"
-    return f"{spell(now - seconds)} ago"
+def ago(at: float, now: float) -> str:
+    """How long ago, as people say it."""
+    return f"{spell(now - at)} ago"
 
 
 def spell(seconds: float) -> str:

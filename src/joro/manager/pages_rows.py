@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import NamedTuple
 
-from joro.manager import orders
 from joro.manager.classic_robots import QUIET, TOLD, WANTED
 from joro.manager.pages_look import ago, spell
+from joro.manager.restarting import restarts
 from joro.manager.tokens import CLASSIC
 from joro.store.control import Transaction
 
@@ -40,6 +41,17 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Moment:
+    """When something was, for people: how long ago, and exactly."""
+
+    ago: str = "–"
+    exact: str = ""
+
+    def __str__(self) -> str:
+        return self.ago
+
+
+@dataclass(frozen=True, slots=True)
 class RobotRow:
     """One robot as the page shows it."""
 
@@ -48,8 +60,8 @@ class RobotRow:
     state: str
     idle: bool
     restart: str
-    asked: str
-    listed: str
+    asked: Moment
+    listed: Moment  # to robots of ours: when it was last given a server
     lease: str
     servers: int
     load: int  # percent of the fullest robot's servers
@@ -84,23 +96,24 @@ def robots_shown(transaction: Transaction) -> tuple[list[RobotRow], Moves]:
             "GROUP BY owner, heir"
         )
     }
+    given: dict[str, float] = dict(
+        transaction.rows("SELECT owner, MAX(since) FROM servers WHERE owner IS NOT NULL GROUP BY owner")
+    )
     most = max(servers.values(), default=0)
-    restarts = orders.restarts(transaction)
+    told = restarts(transaction)
     robots = []
     for row in transaction.rows(f"SELECT {', '.join(Found._fields)} FROM robots ORDER BY name"):
         robot = Found(*row)
-        held = servers.get(robot.name, 0)
+        held, is_classic = servers.get(robot.name, 0), robot.kind == CLASSIC
         robots.append(
             RobotRow(
                 name=robot.name,
                 kind=robot.kind,
                 state=robot.state,
                 idle=bool(robot.idle) and robot.state == "up",
-                restart=_restart(robot, restarts, transaction.now),
-                asked=ago(
-                    robot.asked_at if robot.kind == CLASSIC else robot.beat_at or None, transaction.now
-                ),
-                listed=ago(robot.list_at, transaction.now),
+                restart=_restart(robot, told.get(robot.name), transaction.now),
+                asked=_moment(robot.asked_at if is_classic else robot.beat_at, transaction.now),
+                listed=_moment(robot.list_at if is_classic else given.get(robot.name), transaction.now),
                 lease=_lease(robot, transaction.now),
                 servers=held,
                 load=round(100 * held / most) if most else 0,
@@ -114,12 +127,18 @@ def robots_shown(transaction: Transaction) -> tuple[list[RobotRow], Moves]:
     return robots, moves
 
 
-def _restart(robot: Found, restarts: dict[str, bool], now: float) -> str:
+def _restart(robot: Found, told: str | None, now: float) -> str:
     """Whether it has handled the last restart it was told of."""
     if robot.kind == CLASSIC:
         done = "–" if robot.restarted_at is None else f"done {ago(robot.restarted_at, now)}"
         return {QUIET: done, WANTED: "wanted", TOLD: "under way"}[robot.restart_wanted]
-    return {None: "–", False: "wanted", True: "done"}[restarts.get(robot.name)]
+    return told or "–"
+
+
+def _moment(at: float | None, now: float) -> Moment:
+    if not at:
+        return Moment()
+    return Moment(ago(at, now), datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC"))
 
 
 def _lease(robot: Found, now: float) -> str:
