@@ -133,12 +133,12 @@ class Robot:
         return version
 
 
-def robot_at(path: Path, shop: Shop, **other: object) -> Robot:
+def robot_at(path: Path, shop: Shop, installed: str = INSTALLED, **other: object) -> Robot:
     """The same robot as before, if there was one at that path."""
     chosen = settings(shop, **other)
     (path / "logs").mkdir(parents=True, exist_ok=True)
     clock = FakeClock(NOON)
-    shelf = Shelf(path / "releases", INSTALLED)
+    shelf = Shelf(path / "releases", installed)
     journal = Journal(path / "logs", clock.now)
     source = Source(chosen, Cooperate(), path, silence_s=10)
     return Robot(Keeper(shelf, chosen, source, journal, clock, path), shelf, clock, path)

@@ -170,6 +170,18 @@ def test_a_newer_version_installed_by_hand_wins(robot: Robot) -> None:
     assert Shelf(robot.shelf.directory, "0.2.0").running() == "0.2.0"
 
 
+def test_what_an_operator_installed_by_hand_is_not_judged(robot: Robot, shop: Shop) -> None:
+    robot.place("0.2.0")
+    robot.shelf.note(bad={"0.2.0": "it ended"})
+    again = robot_at(robot.path, shop, installed="0.2.0")
+    again.keeper.mend()
+    assert (again.shelf.running(), again.keeper.begin(), again.keeper.is_on_trial()) == (
+        "0.2.0",
+        "0.2.0",
+        False,
+    )
+
+
 def test_two_older_releases_are_kept(robot: Robot) -> None:
     for number in range(2, 7):
         robot.place(f"0.{number}.0")

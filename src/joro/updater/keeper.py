@@ -66,7 +66,7 @@ class Keeper:
     def mend(self) -> None:
         """Finish what a kill cut off; the one that runs is whole already."""
         notes, running = self.shelf.notes(), self.shelf.running()
-        if running in notes.bad:
+        if running in notes.bad and running != self.shelf.installed:
             self._go_back(running, f"not finished before: {notes.bad[running]}")
         elif notes.trial is not None and notes.trial.version != running:
             self._journal.write("mend", notes.trial.version, "was not switched to; look again")
@@ -134,7 +134,7 @@ class Keeper:
     def begin(self) -> str:
         """The version to start now; one on trial that was started too often is rolled back first."""
         running, trial = self.shelf.running(), self.shelf.notes().trial
-        if trial is None or trial.version != running:
+        if trial is None or not self.is_on_trial():
             return running
         if trial.starts >= STARTS_LIMIT:
             return self.fail(f"started {trial.starts} times without living through its probation")
@@ -142,9 +142,9 @@ class Keeper:
         return running
 
     def is_on_trial(self) -> bool:
-        """Has the one that runs yet to prove itself?"""
-        trial = self.shelf.notes().trial
-        return trial is not None and trial.version == self.shelf.running()
+        """Has the one that runs yet to prove itself? What an operator installed by hand has not."""
+        trial, running = self.shelf.notes().trial, self.shelf.running()
+        return trial is not None and trial.version == running != self.shelf.installed
 
     def keep(self) -> None:
         """The release on trial has lived through its probation."""

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import base64
 import http.client
-import ipaddress
-import ssl
 import time
 import urllib.error
 import urllib.request
@@ -27,6 +25,7 @@ from urllib.parse import urlsplit
 from joro import __version__
 from joro.config import Cooperate, Update
 from joro.errors import TransferError, UsageError
+from joro.trust import is_here, trusting
 from joro.updater.release import NEWEST
 
 #: A silence this long ends an attempt.
@@ -54,7 +53,7 @@ class Source:
         self._secret = _authorization(settings, cooperate, base)
         host = urlsplit(self.url).hostname or ""
         may_be_plain = (
-            settings.plain or _is_here(host) or (cooperate.plain and _is_manager(self.url, cooperate))
+            settings.plain or is_here(host) or (cooperate.plain and _is_manager(self.url, cooperate))
         )
         if self._secret and self.url.startswith("http:") and not may_be_plain:
             raise UsageError(
@@ -63,11 +62,11 @@ class Source:
             )
         openers: list[urllib.request.BaseHandler] = [_NoRedirects()]
         ca = settings.ca or (cooperate.ca if _is_manager(self.url, cooperate) else "")
-        openers.append(urllib.request.HTTPSHandler(context=_trusting(base / ca if ca else None)))
+        openers.append(urllib.request.HTTPSHandler(context=trusting(base / ca if ca else None)))
         if settings.proxy:
             proxy = _proxy(settings.proxy)
             openers.append(urllib.request.ProxyHandler({"http": proxy, "https": proxy}))
-        elif _is_here(host):
+        elif is_here(host):
             openers.append(urllib.request.ProxyHandler({}))
         self._opener = urllib.request.build_opener(*openers)
 
@@ -171,20 +170,3 @@ def _proxy(text: str) -> str:
     address = text if "://" in text else f"http://{text}"
     parts = urlsplit(address)
     return address if parts.port else f"{parts.scheme}://{parts.netloc}:80"
-
-
-def _trusting(ca: Path | None) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    if ca is not None:
-        try:
-            context.load_verify_locations(ca)
-        except (OSError, ssl.SSLError) as error:
-            raise UsageError(f"{ca} holds no certificates ({error})", remedy="name a PEM file") from None
-    return context
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -77,6 +77,8 @@ class Supervisor:
             loop.add_signal_handler(number, self._told_to_stop)
         while True:
             code = await self._live()
+            if code is None and self._stop.is_set():
+                return 0  # told to stop while one release made way for another
             if code is not None:
                 return code if code >= 0 else 128 - code
 
@@ -214,8 +216,10 @@ class Supervisor:
         return lock
 
     def _told_to_stop(self) -> None:
+        """A child that is ending already is not hurried before we are told a second time."""
+        is_second = self._stop.is_set()
         self._stop.set()
-        if self._child is not None:
+        if self._child is not None and (is_second or not self._is_told):
             self._tell()
 
     def _tell(self) -> None:
