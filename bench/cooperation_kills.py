@@ -44,6 +44,7 @@ def figures() -> dict[str, tuple[float, str]]:
         scene(Path(name), PLOT, network) as stage,
     ):
         verdict = play(stage)
+    print(verdict)
     for line in (*verdict.lost, *verdict.at_once, *verdict.inside_interval)[:20]:
         print(f"  {line}")
     return {

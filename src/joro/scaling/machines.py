@@ -25,8 +25,8 @@ from joro.scaling.crew import Crew
 from joro.scaling.measure import FULL, rates, share_busy, ticks
 from joro.scaling.network import Network
 
-#: One way from each robot to the middle of the network, in milliseconds: a city, a country, an ocean.
-DISTANCES_MS = (2.0, 10.0, 25.0, 45.0, 70.0)
+#: One way from each robot to the middle of the network, in milliseconds.
+DISTANCES_MS = (10.0, 15.0, 20.0, 25.0, 30.0)
 #: What each robot's line carries; five full ones are less than the wire of `network` can do.
 MBIT_PER_S = 50.0
 #: Robots collect so long before it counts, and then so long.
