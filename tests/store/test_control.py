@@ -121,13 +121,28 @@ def test_an_empty_list_finds_nothing(control: Control) -> None:
 def test_many_rows_are_changed_at_once_and_counted(control: Control) -> None:
     efforts = [("r1", f"http://s{number}/", number) for number in range(100)]
     with control.transaction() as transaction:
-        transaction.run_many(
-            "INSERT INTO efforts (robot, server, pages, bytes, ms) VALUES (?, ?, ?, 0, 0) "
-            "ON CONFLICT (robot, server) DO UPDATE SET pages = efforts.pages + excluded.pages",
-            efforts + efforts,
-        )
+        for _ in range(2):
+            transaction.run_many(
+                "INSERT INTO efforts (robot, server, pages, bytes, ms) VALUES (?, ?, ?, 0, 0) "
+                "ON CONFLICT (robot, server) DO UPDATE SET pages = efforts.pages + excluded.pages",
+                efforts,
+            )
         assert transaction.rows("SELECT sum(pages) FROM efforts")[0][0] == 9_900
         assert transaction.run("DELETE FROM efforts WHERE pages < ?", 20) == 10
+
+
+def test_each_row_gets_its_own_values(control: Control) -> None:
+    with control.transaction() as transaction:
+        names = [("a",), ("b",), ("c",)]
+        transaction.run_many("INSERT INTO servers (name, since, found_at) VALUES (?, 0, 0)", names)
+        transaction.run_many(
+            "UPDATE servers SET owner = ?, kb = kb + ?, since = ? WHERE name = ?",
+            [("r1", 1, 0.5, "a"), (None, 2.5, 1, "b")],
+        )
+        transaction.run_many("DELETE FROM servers WHERE name = ? AND kb = ?", [("c", 0), ("b", 9)])
+        found = transaction.rows("SELECT name, owner, kb, since FROM servers ORDER BY name")
+        transaction.run_many("DELETE FROM servers WHERE name = ?", [])
+    assert found == [("a", "r1", 1.0, 0.5), ("b", None, 2.5, 1.0)]
 
 
 def test_its_size_grows_with_what_it_holds(control: Control) -> None:

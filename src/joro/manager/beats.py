@@ -16,11 +16,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from joro.config.cooperate import Manager
-from joro.coordinate.beat import Answer, Beat, Changes, Effort, Late, Post
+from joro.coordinate.beat import Answer, Beat, Changes, Effort, Late, Letter, Post
 from joro.manager import journals
 from joro.manager.failover import replaced
 from joro.manager.mail import Outbox, acknowledge, unread
 from joro.manager.refusal import Refused
+from joro.manager.restarting import begin_anew
 from joro.manager.routing import Server, hand_over, hints, known, offer, place, register, welcome
 from joro.store.control import Control, Transaction
 
@@ -40,6 +41,7 @@ class Robot:
     letter_read: int
     lost_letter: int
     settled: bool
+    sockets: int
 
     def may_have(self, read: int) -> bool:
         """May it be given servers?"""
@@ -50,7 +52,7 @@ def beat(control: Control, told: Beat, settings: Manager) -> Answer:
     """Take in what a robot tells, and answer it; one transaction."""
     with control.transaction() as transaction:
         robot = _admitted(transaction, told, settings)
-        if not told.more:  # else what a letter led to may not be told yet
+        if told.read > robot.letter_read and not told.more:  # else what a letter led to may not be told yet
             acknowledge(transaction, robot.name, told.read)
         is_new = _arrived(transaction, robot, told)
         outbox = Outbox()
@@ -58,8 +60,9 @@ def beat(control: Control, told: Beat, settings: Manager) -> Answer:
         if posts:
             _take(transaction, outbox, robot.name, posts, settings)
         if is_new:
+            begin_anew(transaction, outbox, robot.name)
             welcome(transaction, outbox, settings)
-        outbox.send(transaction)
+        robot.letter_number = outbox.send(transaction).get(robot.name, robot.letter_number)
         return _answer(transaction, robot, told, settings)
 
 
@@ -69,7 +72,10 @@ def _answer(transaction: Transaction, robot: Robot, told: Beat, settings: Manage
     lease_s = settings.lease_s if has_read and not told.leaves else 0.0
     lease_until = 0.0 if told.leaves else transaction.now + lease_s
     _note(transaction, robot, told, lease_until)
-    letters, more = ([], False) if told.leaves else unread(transaction, robot.name, robot.letter_read)
+    letters: list[Letter] = []
+    more = False
+    if robot.letter_number > robot.letter_read and not told.leaves:
+        letters, more = unread(transaction, robot.name, robot.letter_read)
     owners, silent = hints(transaction, told.posts) if told.exchange else ({}, [])
     return Answer(robot.post_number, lease_s, settings.beat_s, letters, more, owners, silent)
 
@@ -98,7 +104,7 @@ def _admitted(transaction: Transaction, told: Beat, settings: Manager) -> Robot:
 def _row(transaction: Transaction, name: str) -> Robot:
     found = transaction.rows(
         "SELECT name, identity, state, lease_until, post_number, letter_number, "
-        "letter_read, lost_letter, settled "
+        "letter_read, lost_letter, settled, sockets "
         "FROM robots WHERE name = ?",
         name,
     )
@@ -120,28 +126,28 @@ def _take_over(transaction: Transaction, robot: Robot, told: Beat, settings: Man
         replaced(transaction, robot.name, settings)
         robot.post_number = robot.letter_number = robot.letter_read = robot.lost_letter = 0
         robot.settled, robot.state = True, "new"
-    robot.identity = told.identity
 
 
 def _arrived(transaction: Transaction, robot: Robot, told: Beat) -> bool:
     """Let it be up; whether it can be given servers from now on, and could not before."""
-    could = robot.may_have(robot.letter_read)
-    if robot.state != "up":
-        transaction.run("UPDATE robots SET up_since = ? WHERE name = ?", transaction.now, robot.name)
-    robot.state = "down" if told.leaves else "up"
+    before = (robot.state, robot.may_have(robot.letter_read), robot.identity, robot.sockets)
+    robot.state, robot.identity, robot.sockets = "down" if told.leaves else "up", told.identity, told.sockets
     robot.letter_read = max(robot.letter_read, told.read)  # an old beat may have been long on its way
     robot.settled = robot.settled or (told.read >= robot.lost_letter and not told.more)
-    transaction.run(
-        "UPDATE robots SET state = ?, kind = 'joro', identity = ?, letter_read = ?, settled = ?, "
-        "sockets = ? WHERE name = ?",
-        robot.state,
-        robot.identity,
-        robot.letter_read,
-        int(robot.settled),
-        told.sockets,
-        robot.name,
-    )
-    return robot.may_have(robot.letter_read) and not could
+    can = robot.may_have(robot.letter_read)
+    if before != (robot.state, can, robot.identity, robot.sockets):
+        transaction.run(
+            "UPDATE robots SET state = ?, kind = 'joro', identity = ?, letter_read = ?, settled = ?, "
+            "sockets = ?, up_since = CASE WHEN state = 'up' THEN up_since ELSE ? END WHERE name = ?",
+            robot.state,
+            robot.identity,
+            robot.letter_read,
+            int(robot.settled),
+            robot.sockets,
+            transaction.now,
+            robot.name,
+        )
+    return can and not before[1]
 
 
 def _unknown(robot: Robot, posts: Sequence[Post]) -> list[Post]:
@@ -222,10 +228,12 @@ def _count(
 
 def _note(transaction: Transaction, robot: Robot, told: Beat, lease_until: float) -> None:
     transaction.run(
-        "UPDATE robots SET lease_until = ?, beat_at = ?, post_number = ?, waiting = ?, visited = ?, "
-        "idle = ?, version = ? WHERE name = ?",
+        "UPDATE robots SET lease_until = ?, beat_at = ?, letter_read = ?, settled = ?, post_number = ?, "
+        "waiting = ?, visited = ?, idle = ?, version = ? WHERE name = ?",
         lease_until,
         transaction.now,
+        robot.letter_read,
+        int(robot.settled),
         robot.post_number,
         told.waiting,
         told.visited,

@@ -100,7 +100,7 @@ class Transaction(Protocol):
         """Change something; how many rows it was."""
 
     def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        """Do the same with each of these values."""
+        """Do the same with each of these values; no two may be about the same row."""
 
     def insert(self, table: str, columns: str, rows: Sequence[Sequence[object]]) -> None:
         """Add rows; `columns` are separated by commas. The quickest way for many."""
