@@ -5,7 +5,8 @@ Five robots and two managers with a PostgreSQL, each on a machine of its own (`j
 is cut off, mostly for longer than its lease. The test web's own log judges. `repeated` pages are archived
 twice, docs/decisions/0008 says why.
 
-JORO_COOPERATION_PAGES and JORO_COOPERATION_KILLS make it smaller.
+It takes some ten minutes of two quiet processors. JORO_COOPERATION_PAGES and JORO_COOPERATION_KILLS make it
+smaller, JORO_COOPERATION_LIMIT_S says how long to wait after the last kill.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ PLOT = Plot(
     kills=KILLS,
     interval_s=INTERVAL_S,
     kill_every_s=4.5,
+    limit_s=float(os.environ.get("JORO_COOPERATION_LIMIT_S", "1200")),
 )
 
 

@@ -49,6 +49,7 @@ class Plot:
     sockets: int = 50
     exchange: bool = False  # links go straight to robots, by JetStream
     patience_s: float = 120.0  # without any progress
+    limit_s: float = 600.0  # from the last kill on
     promises: Manager = PROMISES
 
 
@@ -229,7 +230,7 @@ class Plugs:
 def _finish(stage: Scene, wanted: set[str]) -> None:
     """Until all is quiet, or nothing happens any more."""
     progress, since = -1, time.monotonic()
-    quiet = 0
+    deadline, quiet = since + stage.plot.limit_s, 0
     while quiet < 3:
         time.sleep(0.7)
         status = stage.crew.status()
@@ -238,7 +239,8 @@ def _finish(stage: Scene, wanted: set[str]) -> None:
         if requests != progress:
             progress, since = requests, time.monotonic()
         if time.monotonic() - since > stage.plot.patience_s:
-            return
+            return  # what is missing is lost
+        assert time.monotonic() < deadline, f"not done {stage.plot.limit_s:g} s after the last kill: {status}"
 
 
 def _until(what: Callable[[], bool], patience_s: float, crew: Crew) -> None:
