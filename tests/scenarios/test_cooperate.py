@@ -16,7 +16,7 @@ from tests.scenarios.stage import Web, joro, serve_web
 
 pytestmark = pytest.mark.slow
 
-INTERVAL_S = 0.2
+INTERVAL_S = 0.1
 SETTINGS: dict[str, dict[str, Any]] = {
     "politeness": QUIET | {"interval_s": INTERVAL_S},
     "archive": {"commit_every_s": 0.2},
