@@ -134,6 +134,15 @@ def test_a_channel_names_the_newest_and_keeps_the_older(tmp_path: Path, key: Pat
     assert not list((tmp_path / "stable").glob(".*"))
 
 
+def test_a_clock_that_was_wrong_once_spoils_no_later_release(tmp_path: Path, key: Path) -> None:
+    channel = Channel(tmp_path / "stable")
+    moments = [
+        channel.add(tiny_wheel(tmp_path, version), key, now).created
+        for version, now in (("0.2.0", NOON + 1e9), ("0.3.0", NOON))
+    ]
+    assert moments == [NOON + 1e9, NOON + 1e9 + 1]
+
+
 @pytest.mark.parametrize("version", ["0.2.0", "0.1.9"])
 def test_a_channel_never_goes_back(tmp_path: Path, key: Path, version: str) -> None:
     channel = Channel(tmp_path / "stable")

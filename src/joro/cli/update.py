@@ -189,7 +189,7 @@ def _keeping(
     settings = collection.config.update
     source = _source(collection) if looks else None
     keeper = Keeper(shelf, settings, source, journal, clock, collection.path)
-    with shelf.lock() as holder:
+    with shelf.lock(patience_s=2.0) as holder:  # somebody may just be asking for the status
         if holder:
             raise UsageError(f"{holder} updates {collection.path} already", remedy="leave it to that one")
         yield keeper, journal

@@ -17,6 +17,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -142,25 +143,32 @@ class Shelf:
             shutil.rmtree(away)
 
     @contextmanager
-    def lock(self) -> Iterator[str]:
-        """Hold the shelf: "". If somebody else has it: who that is."""
+    def lock(self, patience_s: float = 0.0) -> Iterator[str]:
+        """Hold the shelf: "". If somebody else has it, and goes on having it: who that is."""
         path = self.directory / "keeper.lock"
-        with held(path) as is_ours:
+        with held(path, patience_s) as is_ours:
             if is_ours:
                 path.write_text(f"process {os.getpid()}\n")
             yield "" if is_ours else path.read_text().strip() or "another process"
 
 
 @contextmanager
-def held(path: Path) -> Iterator[bool]:
+def held(path: Path, patience_s: float) -> Iterator[bool]:
     """A lock that the kernel frees if we die; True when it is ours."""
+    deadline = time.monotonic() + patience_s
     with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
+        while not (is_ours := flock(file.fileno())) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        yield is_ours
+
+
+def flock(file: int) -> bool:
+    """Take the lock on an open file; True when it is ours."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def write_whole(path: Path, content: bytes) -> None:

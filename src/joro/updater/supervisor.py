@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import os
 import signal
 import threading
@@ -30,6 +29,7 @@ from joro.errors import CollectionError, JoroError, TransferError
 from joro.updater.install import command, die_with_parent, environment
 from joro.updater.journal import Journal
 from joro.updater.keeper import Keeper
+from joro.updater.shelf import flock
 
 #: After a channel could not be reached, again so much later (or at the usual time, if that is sooner).
 AGAIN_S = 3_600.0
@@ -248,11 +248,7 @@ class Lock:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def take(self) -> bool:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+        return flock(self._file)
 
     def fileno(self) -> int:
         return self._file
