@@ -11,7 +11,8 @@ import pytest
 
 from joro.coordinate import jetstream
 from joro.coordinate.beat import Link
-from joro.coordinate.jetstream import Straight, subject
+from joro.coordinate.jetstream import Straight, checked, subject
+from joro.errors import ConfigError
 from joro.store.frontier import Frontier
 from tests.nats import Nats, nats_server
 
@@ -212,5 +213,26 @@ def test_many_links_go_in_batches(tmp_path: Path, url: str) -> None:
             one.commit()
             assert len(one.frontier.kept("straight ")) == 3
             await two.has(*links)
+
+    told(story)
+
+
+@pytest.mark.parametrize("wrong", ["nats.example:4222", "http://nats.example", "nats://", "nats://a:99999"])
+def test_an_address_that_is_none_is_refused_before_anything_is_opened(wrong: str) -> None:
+    with pytest.raises(ConfigError, match=r"cooperate\.exchange"):
+        checked(wrong)
+
+
+def test_a_jetstream_that_comes_later_is_found(tmp_path: Path, url: str) -> None:
+    async def story() -> None:
+        with nats_server() as mortal:
+            mortal.kill()
+            one = Robot("one", tmp_path, mortal.url)
+            one.straight.start()
+            await asyncio.sleep(0.2)
+            assert not one.straight.is_connected
+            mortal.start()
+            await until(lambda: one.straight.is_connected)
+            await one.__aexit__()
 
     told(story)

@@ -16,10 +16,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib.util
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
     from nats.aio.msg import Msg
     from nats.js import JetStreamContext
+
+log = logging.getLogger(__name__)
 
 STREAM = "joro-links"
 SUBJECT = "joro.links."
@@ -64,7 +68,7 @@ class Straight:
     """One robot's letter boxes at JetStream."""
 
     def __init__(self, address: str, robot: str, frontier: Frontier, wake: Callable[[], None]) -> None:
-        self._address = address
+        self._address = checked(address)
         self._robot = robot
         self._frontier = frontier
         self._wake = wake
@@ -81,15 +85,12 @@ class Straight:
         self._news = asyncio.Event()
         self._news.set()
         self._client: Client | None = None
+        self._was_told = False
         self._life: asyncio.Task[None] | None = None
         self.sent = 0  # links, in this life
 
     def start(self) -> None:
         """Begin to send and to read, as soon as JetStream can be reached."""
-        if importlib.util.find_spec("nats") is None:
-            raise ConfigError(
-                "cooperate.exchange needs nats-py", remedy="pip install 'joro[cluster]', or leave it empty"
-            )
         self._life = asyncio.create_task(self._live())
 
     async def close(self) -> None:
@@ -173,18 +174,28 @@ class Straight:
     async def _reached(self) -> JetStreamContext:
         import nats
 
-        while self._client is None:
-            with contextlib.suppress(OSError, nats.errors.Error):
-                self._client = await nats.connect(
-                    self._address,
-                    name=self._robot,
-                    max_reconnect_attempts=-1,
-                    reconnect_time_wait=0.5,
-                    error_cb=_overheard,
-                )
-                break
-            await asyncio.sleep(LOOK_EVERY_S)
+        self._client = await nats.connect(
+            self._address,
+            name=self._robot,
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=0.5,
+            error_cb=self._overheard,
+            disconnected_cb=self._lost,
+            reconnected_cb=self._found_again,
+        )
         return self._client.jetstream(timeout=PATIENCE_S)
+
+    async def _overheard(self, error: Exception) -> None:
+        """Each knock is told of: the first one is enough."""
+        if self._client is None and not self._was_told:
+            self._was_told = True
+            log.warning("JetStream does not answer (%s): links go to the manager", error)
+
+    async def _lost(self) -> None:
+        log.warning("JetStream is away: links go to the manager")
+
+    async def _found_again(self) -> None:
+        log.warning("JetStream answers again")
 
     async def _send(self, stream: JetStreamContext) -> None:
         """Publish what is unsent, and let go of what is committed."""
@@ -270,5 +281,20 @@ async def _again_and_again(step: Callable[[], Awaitable[None]]) -> None:
             await asyncio.sleep(LOOK_EVERY_S)
 
 
-async def _overheard(_error: Exception) -> None:
-    """NATS tells of every lost connection; that it comes back is enough."""
+def checked(address: str) -> str:
+    """The address, if links can be sent by it."""
+    try:
+        parts = urlsplit(address)
+        is_good = parts.scheme in ("nats", "tls") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_good = False
+    if not is_good:
+        raise ConfigError(
+            f"cooperate.exchange = {address!r} is no address of a NATS server",
+            remedy="write it like nats://nats.example:4222, or leave it empty",
+        )
+    if importlib.util.find_spec("nats") is None:
+        raise ConfigError(
+            "cooperate.exchange needs nats-py", remedy="pip install 'joro[cluster]', or leave it empty"
+        )
+    return address
