@@ -102,7 +102,7 @@ def scene(directory: Path, plot: Plot, network: Network) -> Iterator[Scene]:
         for number in range(plot.robots):
             crew.add_robot(network.machine(f"robot-{number}", delay_s=0.002 * number)).start()
         try:
-            _until(lambda: crew.robots_up() == plot.robots, 60, crew)
+            _until(lambda: crew.robots_up() == plot.robots, 120, crew)
             yield stage
         finally:
             for worker in stage.workers:

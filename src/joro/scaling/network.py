@@ -103,7 +103,7 @@ class Machine:
     _processes: list[subprocess.Popen[Any]]
 
     def run(self, command: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any]:
-        """Start a program here; it is killed with this process, if not before."""
+        """Start a program here; it is killed when the thread that calls this ends, if not before."""
         words = ["nsenter", f"--net={self.namespace}", *map(str, command)]
         process = subprocess.Popen(words, preexec_fn=_die_with_parent, **options)
         self._processes.append(process)
