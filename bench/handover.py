@@ -1,7 +1,7 @@
 """What does it cost a robot that its servers may move?
 
 The same pages are found and visited in a frontier that tells what it writes and in one that does not, in
-turn; then all servers enter another frontier, and leave it again. Ratios and microseconds a page, of CPU time.
+turn; then all servers enter another one, and leave it again. Ratios and microseconds a page, of CPU time.
 """
 
 from __future__ import annotations
