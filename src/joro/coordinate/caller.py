@@ -12,7 +12,6 @@ A line is kept open between two calls, and is one thread's at a time.
 from __future__ import annotations
 
 import http.client
-import ipaddress
 import socket
 import ssl
 import urllib.request
@@ -25,6 +24,7 @@ import msgspec
 
 from joro import __version__
 from joro.errors import TransferError, UsageError
+from joro.trust import is_here, trusting
 
 #: More than this no answer has.
 ANSWER_LIMIT_BYTES = 64_000_000
@@ -169,7 +169,7 @@ def _place(address: str, *, plain: bool) -> SplitResult:
         raise UsageError(
             f"{address!r} is no address of a manager", remedy="write it like https://example.org:8768"
         )
-    if parts.scheme == "http" and not plain and not _is_here(parts.hostname or ""):
+    if parts.scheme == "http" and not plain and not is_here(parts.hostname or ""):
         raise UsageError(
             f"{address} would show the token to everybody on the way",
             remedy="use https://, or set cooperate.plain = true if the network is your own",
@@ -180,7 +180,7 @@ def _place(address: str, *, plain: bool) -> SplitResult:
 def _proxy(place: SplitResult) -> SplitResult | None:
     """Whom to go through, by http_proxy, https_proxy and no_proxy."""
     host = place.hostname or ""
-    if _is_here(host) or urllib.request.proxy_bypass(host):
+    if is_here(host) or urllib.request.proxy_bypass(host):
         return None
     proxy = urllib.request.getproxies().get(place.scheme)
     return urlsplit(proxy) if proxy else None
@@ -196,21 +196,3 @@ def _opened(place: SplitResult, trust: ssl.SSLContext | None) -> http.client.HTT
     if proxy is not None:
         line.set_tunnel(host, port)
     return line
-
-
-def trusting(ca: Path | None) -> ssl.SSLContext:
-    """The authorities everybody trusts, and that one."""
-    context = ssl.create_default_context()
-    if ca is not None:
-        try:
-            context.load_verify_locations(ca)
-        except (OSError, ssl.SSLError) as error:
-            raise UsageError(f"{ca} holds no certificates ({error})", remedy="name a PEM file") from None
-    return context
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

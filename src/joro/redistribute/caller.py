@@ -12,7 +12,6 @@ This is for partners who have registered us; other people's web servers are the 
 from __future__ import annotations
 
 import http.client
-import ipaddress
 import ssl
 import urllib.error
 import urllib.request
@@ -26,6 +25,7 @@ import msgspec
 
 from joro import __version__
 from joro.errors import TransferError, UsageError
+from joro.trust import is_here, trusting
 
 #: A silence this long ends an attempt; making a package of 1 GB takes half a minute.
 SILENCE_S = 300.0
@@ -59,15 +59,15 @@ class Caller:
             raise UsageError(
                 f"{url} is no address of a service", remedy="write it like https://example.org:8767/"
             )
-        if parts.scheme == "http" and not plain and not _is_here(parts.hostname):
+        if parts.scheme == "http" and not plain and not is_here(parts.hostname):
             raise UsageError(
                 f"{url} would show the token to everybody on the way",
                 remedy="use https://, or say --plain if the network is your own",
             )
         openers: list[urllib.request.BaseHandler] = [_NoRedirects()]
         if parts.scheme == "https":
-            openers.append(urllib.request.HTTPSHandler(context=_trusting(ca)))
-        if _is_here(parts.hostname):
+            openers.append(urllib.request.HTTPSHandler(context=trusting(ca)))
+        if is_here(parts.hostname):
             openers.append(urllib.request.ProxyHandler({}))
         self._opener = urllib.request.build_opener(*openers)
 
@@ -162,20 +162,3 @@ def _refusal(url: str, error: urllib.error.HTTPError) -> TransferError:
     return TransferError(
         f"{url} refuses ({error.code}: {said or error.reason})", remedy=remedy, status=error.code
     )
-
-
-def _trusting(ca: Path | None) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    if ca is not None:
-        try:
-            context.load_verify_locations(ca)
-        except (OSError, ssl.SSLError) as error:
-            raise UsageError(f"{ca} holds no certificates ({error})", remedy="name a PEM file") from None
-    return context
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
