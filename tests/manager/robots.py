@@ -172,12 +172,12 @@ class Robot:
         return take
 
     def take(self, answer: Answer, sent_at: float, letters: int = 10**9) -> None:
-        """Have the lease, and then read letters; perhaps not all."""
+        """Have the lease, and then read letters; perhaps not all, and none while a journal is to be read."""
         self.lease_until = max(self.lease_until, sent_at + answer.lease_s) if answer.lease_s else 0.0
         with self.commit():
             self.disk.posts = [post for post in self.disk.posts if post.number > answer.received]
         for letter in answer.letters[:letters]:
-            if letter.number > self.disk.read:
+            if letter.number > self.disk.read and not any(self.disk.servers.values()):
                 with self.commit() as commit:
                     self.open(letter, commit)
 
@@ -212,7 +212,7 @@ class Robot:
             is_whole = after == until or not page.more
             self.disk.servers[server] = None if is_whole else (until, after)
             for key in [key for key in keys if is_whole and is_twice(key, keys)]:
-                commit.change(server, key, None)
+                commit.change(server, key, None)  # a robot before had not read that it was visited
 
     def visit(self, server: str, found: list[str]) -> None:
         """Visit a page that waits; the links on it are `found`."""
