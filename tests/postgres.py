@@ -48,7 +48,7 @@ class Postgres:
             "unix_socket_directories=",
             *self.settings,
         )
-        command = [_tool("postgres"), "-D", str(self.directory)]
+        command = [tool("postgres"), "-D", str(self.directory)]
         for option in options:
             command += ["-c", option]
         with (self.directory / "log").open("ab") as log:
@@ -91,7 +91,7 @@ def postgres_server(address: str = "127.0.0.1", settings: tuple[str, ...] = QUIC
         user = pwd.getpwnam("postgres")
         os.chown(room, user.pw_uid, user.pw_gid)
     server = Postgres(room / "cluster", address, _free_port(address), settings)
-    command = [_tool("initdb"), "-D", str(server.directory), "-U", "postgres", "-A", "trust", "-N"]
+    command = [tool("initdb"), "-D", str(server.directory), "-U", "postgres", "-A", "trust", "-N"]
     try:
         subprocess.run(
             [*_unprivileged(), *command, "-E", "UTF8", "--locale=C"], check=True, stdout=subprocess.DEVNULL
@@ -111,11 +111,14 @@ def _unprivileged() -> list[str]:
     return command
 
 
-def _tool(name: str) -> str:
+def tool(name: str) -> str:
     """Debian keeps them out of the way of PATH, by version."""
     kept = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     found = str(kept[-1]) if kept else shutil.which(name)
-    assert found, f"{name} is missing: scripts/system-packages.sh installs it, or apt-get install postgresql"
+    if not found:
+        raise FileNotFoundError(
+            f"{name} is missing: scripts/system-packages.sh installs it, or apt-get install postgresql"
+        )
     return found
 
 
