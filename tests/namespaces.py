@@ -20,7 +20,7 @@ import psycopg
 import pytest
 
 from joro.scaling.network import Machine, Network, why_not
-from tests.postgres import QUICK, _tool, _unprivileged
+from tests.postgres import QUICK, tool, _unprivileged
 
 
 @cache
@@ -73,14 +73,14 @@ def postgres_on(machine: Machine) -> Iterator[Postgres]:
             user = pwd.getpwnam("postgres")
             os.chown(room, user.pw_uid, user.pw_gid)
         cluster = room / "cluster"
-        make = [_tool("initdb"), "-D", str(cluster), "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8"]
+        make = [tool("initdb"), "-D", str(cluster), "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8"]
         subprocess.run([*_unprivileged(), *make, "--locale=C"], check=True, stdout=subprocess.DEVNULL)
         with (cluster / "pg_hba.conf").open("a") as rules:
             rules.write("host all all 10.99.0.0/16 trust\n")
         options = (f"listen_addresses={machine.address}", f"unix_socket_directories={room}", *QUICK)
         words = [word for option in options for word in ("-c", option)]
         with (room / "log").open("wb") as log:
-            command = [*_unprivileged(), _tool("postgres"), "-D", str(cluster), *words]
+            command = [*_unprivileged(), tool("postgres"), "-D", str(cluster), *words]
             process = machine.run(command, stdout=log, stderr=log)
         server = Postgres(room, f"postgresql://postgres@{machine.address}:5432/postgres")
         _wait_for(server, process)
