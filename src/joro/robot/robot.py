@@ -110,9 +110,9 @@ class Robot:
         try:
             pause_s = self._manners.address_interval_s(server, in_run=self.frontier.server(server).run > 0)
             return await self._visitor.visit(page, fields, pause_s=pause_s, once=once)
-        except asyncio.CancelledError:  # we hang up: for the server, that ends a visit like any other
+        except asyncio.CancelledError:  # we hang up, perhaps before the server has read it: twice the pause
             record = self.frontier.server(server)
-            record.ready_at = max(record.ready_at, self._clock.now() + self.usual_s(server))
+            record.ready_at = max(record.ready_at, self._clock.now() + 2.0 * self.usual_s(server))
             self._postpone(page, errand, record.ready_at)
             raise
 
