@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 from bench import CannotRun
+from joro.config import Manager
 from joro.scaling.network import Network, why_not
 from tests.scenarios.cooperation import Plot, play, scene
 
@@ -24,6 +25,8 @@ KILLS = int(os.environ.get("JORO_COOPERATION_KILLS", "100"))
 PAGES_PER_HOST = 100
 #: Long enough for a hundred kills, one in five seconds, before the last page.
 INTERVAL_S = 4.0
+#: Short, but long enough for seven programs and a database on two processors to hear of each other in time.
+PROMISES = Manager(lease_s=6.0, beat_s=0.5, grace_s=2.0, plan_every_s=15.0)
 PLOT = Plot(
     robots=5,
     managers=2,
@@ -32,6 +35,7 @@ PLOT = Plot(
     kills=KILLS,
     interval_s=INTERVAL_S,
     kill_every_s=4.5,
+    promises=PROMISES,
     limit_s=float(os.environ.get("JORO_COOPERATION_LIMIT_S", "1200")),
 )
 

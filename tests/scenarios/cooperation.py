@@ -29,8 +29,6 @@ from tests.scenarios.laws import LATENCY_S
 
 #: Short, so that robots lose their servers often.
 PROMISES = Manager(lease_s=3.0, beat_s=0.3, grace_s=1.0, plan_every_s=3.0, rule="plan")
-#: How long somebody must be away for others to get its servers.
-GONE_S = PROMISES.lease_s + PROMISES.grace_s
 KINDS = ("robot", "manager", "database", "partition")
 
 
@@ -148,6 +146,8 @@ class Plugs:
         self._chance = random.Random(stage.plot.seed)
         self._later: list[tuple[float, int, Callable[[], None]]] = []
         self._away: set[str] = set()
+        promises = stage.plot.promises
+        self._gone_s = promises.lease_s + promises.grace_s  # away so long, and others get one's servers
 
     def pull(self, during: Callable[[], None] | None = None) -> None:
         """All kills of the plot, one after the other, and all who are away come back."""
@@ -198,7 +198,9 @@ class Plugs:
         robot = self._one(self._stage.crew.robots)
         if robot is not None:
             robot.kill()  # and is back at once, or after others have its servers
-            self._back(robot, self._chance.choice((0.2, 1.0, GONE_S + 1.0, GONE_S + 4.0)), robot.start)
+            self._back(
+                robot, self._chance.choice((0.2, 1.0, self._gone_s + 1.0, self._gone_s + 4.0)), robot.start
+            )
 
     def _manager(self) -> None:
         manager = self._one(self._stage.crew.managers)
@@ -224,7 +226,7 @@ class Plugs:
             if not robot.is_running:
                 robot.start()
 
-        self._back(robot, GONE_S + self._chance.uniform(-2.0, 4.0), heal)
+        self._back(robot, self._gone_s + self._chance.uniform(-2.0, 4.0), heal)
 
 
 def _finish(stage: Scene, wanted: set[str]) -> None:
