@@ -20,7 +20,7 @@ import psycopg
 import pytest
 
 from joro.scaling.network import Machine, Network, why_not
-from tests.postgres import QUICK, tool, _unprivileged
+from tests.postgres import QUICK, _unprivileged, tool
 
 
 @cache
