@@ -28,9 +28,10 @@ from joro.coordinate.beat import (
     Wanted,
     encode,
 )
+from joro.coordinate.messages import SUBMIT_LOG, Log, read_log
 from joro.errors import TransferError
 from joro.model import Outcome, Page, Response, Visit
-from joro.robot import Robot
+from joro.robot import Robot, pulse
 from joro.robot.member import Member
 from joro.robot.pulse import Pulse
 from joro.robot.transfers import Transfers
@@ -51,6 +52,7 @@ class Line:
         self.posts: dict[int, Post] = {}
         self.letters: list[Letter] = []
         self.journals: dict[str, list[tuple[int, bool, Changes]]] = {}
+        self.logs: list[Log] = []
         self.lease_s = 60.0
         self.refusal: TransferError | None = None
 
@@ -61,6 +63,9 @@ class Line:
     def post(self, path: str, content: bytes, **_: object) -> bytes:
         if self.refusal is not None:
             raise self.refusal
+        if path == SUBMIT_LOG:
+            self.logs.append(read_log(content))
+            return b"1 visits taken"
         told = msgspec.msgpack.decode(content, type=Beat)
         self.beats.append(told)
         self.posts |= {post.number: post for post in told.posts}
@@ -101,8 +106,8 @@ class Desk:
 
     def _joined(self, premises: Any) -> Member:
         transfers = Transfers(self.collection.logs, "one", Cooperate(), self.clock)
-        pulse = Pulse(lambda: self.line, transfers, self.clock)  # type: ignore[arg-type, return-value]
-        return Member(premises, pulse, transfers, self.clock, name="one", identity="i", sockets=7)
+        beats = Pulse(lambda: self.line, transfers, self.clock)  # type: ignore[arg-type, return-value]
+        return Member(premises, beats, transfers, self.clock, name="one", identity="i", sockets=7)
 
     async def until(self, what: Callable[[], object]) -> None:
         """Commit whenever that is wished, until it is so."""
@@ -210,7 +215,7 @@ def test_a_wanted_server_is_given_back_after_its_last_changes(
         assert desk.line.released == [A]
         assert (b"p" + fingerprint(url).to_bytes(8, "big")) in dict(desk.line.changes(A))
         assert desk.robot.frontier.counts.found == 0
-        assert not desk.member.is_ours(A)
+        assert not desk.member.is_ours(f"{A}/")
         assert len(desk.robot._turns) == 0
 
     runner.run(scenario())
@@ -223,13 +228,13 @@ def test_a_wanted_server_stays_while_somebody_visits_it_and_gets_no_further_turn
         desk = await ours(collection, f"{A}/1", f"{A}/2")
         assert desk.robot._turns.take(START) == A
         await desk.told(Wanted([A]))
-        assert desk.member.is_ours(A)
+        assert desk.member.is_ours(f"{A}/")
         assert not desk.member.may_enter(A)
         assert desk.line.released == []
         desk.robot._turns.give_back(A, START)
         assert desk.robot._take_turn() is None
         await desk.until(lambda: desk.line.released)
-        assert not desk.member.is_ours(A)
+        assert not desk.member.is_ours(f"{A}/")
 
     runner.run(scenario())
 
@@ -238,7 +243,7 @@ def test_what_was_lost_is_not_given_back(collection: Collection, runner: asyncio
     async def scenario() -> None:
         desk = await ours(collection, f"{A}/1")
         await desk.told(Lost([A]))
-        await desk.until(lambda: not desk.member.is_ours(A) and not desk.member.wants_commit)
+        await desk.until(lambda: not desk.member.is_ours(f"{A}/") and not desk.member.wants_commit)
         assert desk.line.released == []
         assert desk.waiting() == []
 
@@ -339,7 +344,7 @@ def test_posts_are_kept_over_a_crash_until_they_are_acknowledged(
         await again.until(lambda: again.line.posts)
         assert min(again.line.posts) == last + 1
         assert again.line.beats[-1].read == 2
-        assert again.member.is_ours(A)
+        assert again.member.is_ours(f"{A}/")
 
     runner.run(scenario())
 
@@ -403,5 +408,25 @@ def test_the_last_beat_gives_the_lease_back(collection: Collection, runner: asyn
         assert desk.line.beats[-1].leaves
         assert not desk.line.beats[-2].leaves
         assert any(post.efforts for post in desk.line.posts.values())
+
+    runner.run(scenario())
+
+
+def test_the_log_of_a_day_goes_to_the_manager_once(
+    collection: Collection, runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pulse, "LOGS_EVERY_S", 0.01)
+
+    async def scenario() -> None:
+        desk = await ours(collection, f"{A}/1")
+        url = desk.visit(A)
+        desk.robot._commit()
+        desk.clock._now += 86_400.0
+        await desk.until(lambda: desk.line.logs)
+        beats = len(desk.line.beats)
+        await desk.until(lambda: len(desk.line.beats) > beats + 5)
+        [log] = desk.line.logs
+        assert (log.robot, [line.url for line in log.lines]) == ("one", [url])
+        assert [path.suffix for path in collection.logs.iterdir()] == [".gz"]
 
     runner.run(scenario())

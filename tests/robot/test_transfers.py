@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import os
 from datetime import datetime
 from pathlib import Path
@@ -60,14 +61,15 @@ def test_a_log_stays_to_be_sent_until_it_was_accepted(tmp_path: Path) -> None:
     log.flush()
     [path] = at(log, EIGHT + 1.5 * HOUR_S).pending()
     assert opened(tmp_path, EIGHT + 30 * HOUR_S).pending() == [path]
-    log.accepted(path)
+    written = path.read_bytes()
+    log.accepted(path, log.message(path))
     assert log.pending() == []
-    assert (tmp_path / "one.20261116093000.sent").exists()
+    assert gzip.decompress((tmp_path / "one.20261116093000.sent.gz").read_bytes()) == written
 
 
 def test_what_was_sent_is_kept_for_some_days(tmp_path: Path) -> None:
-    sent = tmp_path / "one.20261116093000.sent"
-    sent.write_text("")
+    sent = tmp_path / "one.20261116093000.sent.gz"
+    sent.write_bytes(b"")
     os.utime(sent, (EIGHT, EIGHT))
     opened(tmp_path, EIGHT + 6 * 24 * HOUR_S, keep_logs_days=7).tidy()
     assert sent.exists()

@@ -195,7 +195,7 @@ class Pulse:
     def _submit(self, path: Path) -> None:
         message = self._transfers.message(path)
         self._line().post(SUBMIT_LOG, message, kind="application/x-gzip", silence_s=LOG_SILENCE_S)
-        self._transfers.accepted(path)
+        self._transfers.accepted(path, message)
 
     async def stop(self) -> None:
         """Tell what is left, and that this was the last beat; if nobody answers, it is told next time."""

@@ -8,7 +8,7 @@ Paper: S1 5.1.2 (M3), S1-11: about 09:00, renamed when accepted, kept for a week
 
     transfer.log                    what is being written
     ROBOT.yyyymmddhhMMSS.log        closed, to be sent
-    ROBOT.yyyymmddhhMMSS.sent       accepted
+    ROBOT.yyyymmddhhMMSS.sent.gz    accepted; a tenth as long
 """
 
 from __future__ import annotations
@@ -72,13 +72,17 @@ class Transfers:
         """M3."""
         return submission(path.stem, path.read_bytes())
 
-    def accepted(self, path: Path) -> None:
+    def accepted(self, path: Path, message: bytes) -> None:
         """The manager has it."""
-        path.rename(path.with_suffix(".sent"))
+        sent = path.with_suffix(".sent.gz")
+        draft = path.with_suffix(".new")
+        draft.write_bytes(message.partition(b"\n")[2])
+        draft.rename(sent)
+        path.unlink()
 
     def tidy(self) -> None:
         """Remove logs that were sent long enough ago."""
-        for path in self._directory.glob(f"{self._robot}.{'[0-9]' * 14}.sent"):
+        for path in self._directory.glob(f"{self._robot}.{'[0-9]' * 14}.sent.gz"):
             if path.stat().st_mtime < self._clock.now() - self._keep_s:
                 path.unlink()
 
