@@ -64,6 +64,7 @@ class Stand:
     def __init__(self, directory: Path) -> None:
         self._db: Rdict = opened(directory / "pages", read_only=False)
         self._calendar = Calendar(self._db)
+        self._calendar.pop(START, 0)  # so it knows what time it is
         self._chance = np.random.default_rng(1)
         self._known = 0
         self.cpu_s = {"push": 0.0, "pop": 0.0, "move": 0.0}

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from rocksdict import Rdict
 
-from joro.store.calendar import entries
 from joro.store.records import PageRecord, Upkeep
 from joro.store.rocks import opened
-from joro.store.upkeep import counting, recall
+from joro.store.upkeep import counts, recall
 
 
 @pytest.fixture
@@ -36,14 +35,16 @@ def test_records_come_in_the_order_asked_for(db: Rdict) -> None:
 
 def test_only_the_entry_of_the_version_that_the_record_names_counts(db: Rdict) -> None:
     keep(db, 1, 2)
-    popped = entries([0.0, 0.0], [1, 1], [1, 2], 7, b"")
-    assert counting(popped, recall(db, popped["mark"])).tolist() == [False, True]
+    (record,) = recall(db, np.array([1], np.uint64))
+    assert record is not None
+    assert [counts(version, record) for version in (1, 2, 3)] == [False, True, False]
 
 
 def test_pages_that_are_not_kept_fresh_are_never_due(db: Rdict) -> None:
     keep(db, 1, None)
-    popped = entries([0.0, 0.0], [1, 9], [1, 1], 7, b"")
-    assert counting(popped, recall(db, popped["mark"])).tolist() == [False, False]
+    (record,) = recall(db, np.array([1], np.uint64))
+    assert record is not None
+    assert not counts(1, record)
 
 
 def test_nothing_due_is_nothing_to_recall(db: Rdict) -> None:

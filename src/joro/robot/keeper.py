@@ -33,7 +33,7 @@ from joro.schedule.trust import Trust, age_s
 from joro.store.calendar import ENTRY, Entries
 from joro.store.frontier import Frontier
 from joro.store.records import PageRecord, ServerRecord, Upkeep
-from joro.store.upkeep import counting
+from joro.store.upkeep import counts
 from joro.url import fingerprint, server_of
 
 #: Pages taken from the calendar at a time.
@@ -119,13 +119,8 @@ class Keeper:
         popped = self._frontier.calendar.pop(until, room) if room else _NO_ENTRIES
         due = self.sift(popped) if len(popped) else popped
         records = self._frontier.records(due["mark"])
-        waiting = [
-            server_of(record.url)
-            for record, counts, date in zip(
-                records, counting(due, records).tolist(), due["due"].tolist(), strict=True
-            )
-            if counts and record is not None and self._wait_since(record, date)
-        ]
+        rows = zip(records, due["version"].tolist(), due["due"].tolist(), strict=True)
+        waiting = [server for row in rows if (server := self._wait_since(*row))]
         if room:
             self._batches.brought(waiting, is_last=len(popped) < room)
         return urged + waiting
@@ -145,20 +140,21 @@ class Keeper:
         self._frontier.calendar.put_off(early, np.minimum(looks, now + self._planner.look_within_s[1]))
         return popped[is_due]
 
-    def _wait_since(self, record: PageRecord, date: float) -> bool:
-        """Let a page wait that is due since then; its record knows, so that a late visit is noticed."""
+    def _wait_since(self, record: PageRecord | None, version: int, date: float) -> str:
+        """Let a page wait that is due since then; its server, or "" when the date is stale, or it waits.
+
+        Its record knows since when, so that a late visit is noticed.
+        """
+        if record is None or not counts(version, record):
+            return ""
         care = record.upkeep
-        if care is None or not self._wait(record, urgent=care.polled):
-            return False
+        if care is None or not self._frontier.wait_again(record, first=True, urgent=care.polled):
+            return ""
         if abs(date - care.due) > NOTICED * care.interval_s:
             self._frontier.keep_page(structs.replace(record, upkeep=structs.replace(care, due=date)))
-        return True
-
-    def _wait(self, record: PageRecord, *, urgent: bool) -> bool:
-        if not self._frontier.wait_again(record, first=True, urgent=urgent):
-            return False
-        self._frontier.server(server_of(record.url)).due += 1
-        return True
+        server = server_of(record.url)
+        self._frontier.server(server).due += 1
+        return server
 
     def _dates(self, popped: Entries) -> NDArray[np.float64]:
         """When pages should be visited by what they cost and are worth now; a signal's date stands."""
@@ -244,7 +240,7 @@ class Keeper:
     def _lesson(
         self, visit: Visit, care: Upkeep | None, digest: str, main: int, server: ServerRecord
     ) -> Lesson:
-        lesson = Lesson(visit.page, visit.time, care, None)
+        lesson = Lesson(visit.page, visit.time, care, None, server=server)
         if visit.outcome is Outcome.OK or visit.outcome in KEPT:
             lesson.after, lesson.is_seen = _seen(visit, care, digest, main), True
             if self._settings.languages and lesson.after.captured_at == visit.time:
@@ -277,9 +273,11 @@ class Keeper:
     def urge(self, url: str, *, urgent: bool = False) -> bool:
         """Let a visited page wait now, whatever its date: a signal says that it has changed."""
         record = self._frontier.visited(fingerprint(url))
-        if record is None or not self._wait(record, urgent=urgent):
+        if record is None or not self._frontier.wait_again(record, first=True, urgent=urgent):
             return False
-        self._urged.append(server_of(url))
+        server = server_of(url)
+        self._frontier.server(server).due += 1
+        self._urged.append(server)
         return True
 
 

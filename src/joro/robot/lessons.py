@@ -25,7 +25,7 @@ from joro.schedule.plan import cells_of, change_wish
 from joro.schedule.trust import Trust
 from joro.store.calendar import Entries, entries
 from joro.store.frontier import Frontier
-from joro.store.records import Upkeep
+from joro.store.records import ServerRecord, Upkeep
 from joro.url import fingerprint
 
 Floats = NDArray[np.float64]
@@ -54,6 +54,7 @@ class Lesson:
     changed: bool = False
     age_s: float = math.nan  # of the last change, by the server's word
     read_at: float | None = None  # a source says itself when it is read again
+    server: ServerRecord | None = None  # where it is at hand already
 
 
 class Lessons:
@@ -88,7 +89,7 @@ class _Batch:
         self._policy = planner.policy
         self._calendar = frontier.calendar
         names = [each.page.server for each in lessons]
-        self._servers = [frontier.server(name) for name in names]
+        self._servers = [each.server or frontier.server(each.page.server) for each in lessons]
         self._names = np.array([fingerprint(name) for name in names], np.uint64)
         self._times = np.array([each.time for each in lessons])
         self._befores = [each.before or _NOBODY for each in lessons]

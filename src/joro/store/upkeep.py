@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rocksdict import Rdict
 
-from joro.store.calendar import Entries
 from joro.store.records import PageRecord
 
 _decode = msgspec.msgpack.Decoder(PageRecord).decode
@@ -28,11 +27,6 @@ def recall(db: Rdict, marks: NDArray[np.uint64]) -> list[PageRecord | None]:
     return [_decode(one) if one is not None else None for one in packed or ()]
 
 
-def counting(popped: Entries, records: list[PageRecord | None]) -> NDArray[np.bool_]:
-    """Which entries count: the others are stale, and are dropped."""
-    versions = np.fromiter((_version(record) for record in records), np.int64, len(records))
-    return np.asarray(versions == popped["version"])
-
-
-def _version(record: PageRecord | None) -> int:
-    return record.upkeep.version if record is not None and record.upkeep is not None else -1
+def counts(version: int, record: PageRecord) -> bool:
+    """Does an entry of that version count? Others are stale, and are dropped."""
+    return record.upkeep is not None and record.upkeep.version == version
