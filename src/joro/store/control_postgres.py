@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 #: The advisory lock of whoever writes; any number will do that nobody else uses in this database.
 LOCK = 0x4A6F726F
 #: Seconds until the database ends a transaction whose manager says nothing more, or that waits for another.
-SILENT_S = 3
+SILENT_S = 30
 LOCK_S = 15
 STATEMENT_S = 60
-#: What a connection is opened with: who is gone must be noticed before leases end.
+#: What a connection is opened with. A manager that is slow is waited for, since a robot with much to tell would
+#: come again with the same; one that is gone must be noticed before leases end: by keepalives, in 3 seconds.
 _OPTIONS = " ".join(
     f"-c {name}={value}"
     for name, value in {
@@ -38,7 +39,10 @@ _OPTIONS = " ".join(
         "lock_timeout": f"{LOCK_S}s",
         "statement_timeout": f"{STATEMENT_S}s",
         "client_connection_check_interval": "1s",
-        "tcp_user_timeout": "5s",
+        "tcp_keepalives_idle": 1,
+        "tcp_keepalives_interval": 1,
+        "tcp_keepalives_count": 2,
+        "tcp_user_timeout": "3s",
     }.items()
 )
 #: How a transaction begins, in one message; the time is looked at when the lock is ours.
@@ -130,10 +134,10 @@ class PostgresControl:
                 connect_timeout=3,
                 options=_OPTIONS,
                 application_name="joro manager",
-                keepalives_idle=5,
-                keepalives_interval=2,
+                keepalives_idle=1,
+                keepalives_interval=1,
                 keepalives_count=2,
-                tcp_user_timeout=5_000,
+                tcp_user_timeout=3_000,
             )
         except self._psycopg.Error as error:
             raise self._lost(error) from None
