@@ -30,8 +30,8 @@ LOCK = 0x4A6F726F
 SILENT_S = 30
 LOCK_S = 15
 STATEMENT_S = 60
-#: What a connection is opened with. A manager that is slow is waited for, since a robot with much to tell would
-#: come again with the same; one that is gone must be noticed before leases end: by keepalives, in 3 seconds.
+#: What a connection is opened with. A manager that is slow is waited for, since a robot with much to tell
+#: would come again with the same; one that is gone must be noticed before leases end: keepalives do in 3 s.
 _OPTIONS = " ".join(
     f"-c {name}={value}"
     for name, value in {
