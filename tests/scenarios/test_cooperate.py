@@ -137,7 +137,8 @@ def test_processes_of_one_machine_are_robots_of_their_own(tmp_path: Path) -> Non
 
 def test_mistakes_are_one_line_each(tmp_path: Path) -> None:
     with serve_web(tmp_path, "--hosts", 3, "--pages", 9) as web, serve_hub(web, tmp_path / "hub") as hub:
-        collection = web.collection(tmp_path / "one", cooperate={"managers": [hub.url], "token": "junk"})
+        joined = {"managers": [hub.url], "token": "junk"}
+        collection = web.collection(tmp_path / "one", cooperate=joined, **SETTINGS)
         words = ("cooperate", "-C", collection, "--name", "one")
         wrong = joro(*words)
         assert (wrong.returncode, "belongs to no robot" in wrong.stderr) == (1, True)

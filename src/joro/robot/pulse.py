@@ -43,8 +43,9 @@ READERS, TOGETHER = 4, 64
 KNOCK_S, SILENCE_S = 1.0, 10.0
 #: Who is in a hurry waits at least so much of the pause between two beats.
 LEAST_PAUSE = 0.1
-#: A lease is four times as long as the longest silence in a beat: enough to ask another manager.
-SILENCES_A_LEASE = 4.0
+#: The longest silence in a beat, as a part of the lease, so that another manager can still be asked; but a
+#: slow one gets two seconds, if the lease has as much: whoever hangs up on it comes again with the same.
+SILENCE, LEAST_SILENCE_S, MOST_SILENCE = 0.25, 2.0, 0.6
 #: How often the logs are looked at, and again after a failure.
 LOGS_EVERY_S, LOGS_AGAIN_S = 60.0, 3_600.0
 #: A manager may take so long to read a day's log.
@@ -130,7 +131,8 @@ class Pulse:
             log.warning("a manager answers again")
         self._problem, self._heard_at = "", self._clock.now()
         if answer.lease_s:
-            self._silence_s = min(answer.lease_s / SILENCES_A_LEASE, SILENCE_S)
+            wished_s = min(max(SILENCE * answer.lease_s, LEAST_SILENCE_S), SILENCE_S)
+            self._silence_s = min(wished_s, MOST_SILENCE * answer.lease_s)
         self.member.answered(answer, sent_at)
         tell_healthy()
         self._letters.set()
