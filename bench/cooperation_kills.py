@@ -24,7 +24,7 @@ PAGES = int(os.environ.get("JORO_COOPERATION_PAGES", "50000"))
 KILLS = int(os.environ.get("JORO_COOPERATION_KILLS", "100"))
 PAGES_PER_HOST = 100
 #: Long enough for a hundred kills, one in five seconds, before the last page.
-INTERVAL_S = 4.0
+INTERVAL_S = 3.0
 #: Short, but long enough for seven programs and a database on two processors to hear of each other in time.
 PROMISES = Manager(lease_s=6.0, beat_s=0.5, grace_s=2.0, plan_every_s=15.0)
 PLOT = Plot(
@@ -34,7 +34,8 @@ PLOT = Plot(
     pages=PAGES,
     kills=KILLS,
     interval_s=INTERVAL_S,
-    kill_every_s=4.5,
+    kill_every_s=4.0,
+    spread=True,
     promises=PROMISES,
     limit_s=float(os.environ.get("JORO_COOPERATION_LIMIT_S", "1200")),
 )

@@ -43,6 +43,7 @@ class Plot:
     kills: int
     interval_s: float  # between two visits to a server
     kill_every_s: float  # on average
+    spread: bool = False  # and none before its part of the pages is collected
     seed: int = 7
     sockets: int = 50
     exchange: bool = False  # links go straight to robots, by JetStream
@@ -156,12 +157,18 @@ class Plugs:
         self._chance.shuffle(kinds)
         for number, kind in enumerate(kinds):
             self._wait(plot.kill_every_s * self._chance.uniform(0.5, 1.5))
+            while plot.spread and self._collected() < 0.95 * number / plot.kills:
+                self._wait(1.0)
             getattr(self, f"_{kind}")()
             self._stage.killed[kind] += 1
             if during is not None and number == plot.kills // 2:
                 during()
         while self._later:
             self._wait(max(0.0, self._later[0][0] - time.monotonic()))
+
+    def _collected(self) -> float:
+        """About the share of the pages that servers were asked for."""
+        return float(self._stage.web.oracle.get("/summary")["requests"]) / self._stage.plot.pages
 
     def _wait(self, seconds: float) -> None:
         until = time.monotonic() + seconds
