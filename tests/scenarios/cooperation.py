@@ -125,12 +125,12 @@ def _config(web: Running, plot: Plot) -> Config:
     )
 
 
-def play(stage: Scene, during: Callable[[], None] | None = None) -> Verdict:
+def play(stage: Scene) -> Verdict:
     """Collect everything; meanwhile kill, cut and heal at random moments."""
     stage.crew.seed(stage.web.seeds)
     wanted = {url for url, hops in stage.web.oracle.get("/reachable").items() if hops <= 15}
-    Plugs(stage).pull(during)
-    _finish(stage, wanted)
+    Plugs(stage).pull()
+    _finish(stage)
     for robot in stage.crew.robots.values():
         robot.stop()
     archived: Counter[str] = Counter()
@@ -150,7 +150,7 @@ class Plugs:
         promises = stage.plot.promises
         self._gone_s = promises.lease_s + promises.grace_s  # away so long, and others get one's servers
 
-    def pull(self, during: Callable[[], None] | None = None) -> None:
+    def pull(self) -> None:
         """All kills of the plot, one after the other, and all who are away come back."""
         plot = self._stage.plot
         kinds = [KINDS[number % len(KINDS)] for number in range(plot.kills)]
@@ -161,8 +161,6 @@ class Plugs:
                 self._wait(1.0)
             getattr(self, f"_{kind}")()
             self._stage.killed[kind] += 1
-            if during is not None and number == plot.kills // 2:
-                during()
         while self._later:
             self._wait(max(0.0, self._later[0][0] - time.monotonic()))
 
@@ -236,7 +234,7 @@ class Plugs:
         self._back(robot, self._gone_s + self._chance.uniform(-2.0, 4.0), heal)
 
 
-def _finish(stage: Scene, wanted: set[str]) -> None:
+def _finish(stage: Scene) -> None:
     """Until all is quiet, or nothing happens any more."""
     progress, since = -1, time.monotonic()
     deadline, quiet = since + stage.plot.limit_s, 0

@@ -63,7 +63,7 @@ class Worker:
             self.process.wait()
             self.deaths += 1
 
-    def stop(self, patience_s: float = 30.0) -> None:
+    def stop(self, patience_s: float = 90.0) -> None:
         """End it as a person would."""
         if self.process is not None and self.is_running:
             self.process.terminate()
