@@ -1,4 +1,5 @@
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 import pytest
@@ -204,6 +205,25 @@ def test_changes_of_a_server_nobody_knows_make_it_known(world: World) -> None:
 def test_a_clock_that_is_wrong_is_named_with_the_right_one(world: World) -> None:
     with pytest.raises(Refused, match="the clock of a says 1040, the manager's 1000: 40 s apart"):
         world.beat("a", clock=1_040.0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"clock": float("nan")},
+        {"waiting": 2**63},
+        {"visited": -1},
+        {"read": -1},
+        {"identity": "a\0b"},
+        {"version": "v" * 2_000},
+        {"posts": [Post(1, released=["\0"])]},
+        {"posts": [Post(1, changes=[Changes("s" * 5_000, [])])]},
+        {"posts": [Post(1, efforts=[Effort(S, 1, 2**64 - 1, 1)])]},
+    ],
+)
+def test_what_the_store_has_no_room_for_is_refused(world: World, wrong: dict[str, Any]) -> None:
+    with pytest.raises(Refused, match=r"is no (name|number)|nan"):
+        world.beat("a", **wrong)
 
 
 def test_another_collection_has_to_wait_until_the_name_is_free(world: World) -> None:

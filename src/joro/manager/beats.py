@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from joro.config.cooperate import Manager
 from joro.coordinate.beat import Answer, Beat, Changes, Effort, Late, Letter, Post
 from joro.manager import journals
+from joro.manager.checking import flaw
 from joro.manager.failover import replaced
 from joro.manager.mail import Outbox, acknowledge, unread
 from joro.manager.refusal import Refused
@@ -50,6 +51,8 @@ class Robot:
 
 def beat(control: Control, told: Beat, settings: Manager) -> Answer:
     """Take in what a robot tells, and answer it; one transaction."""
+    if wrong := flaw(told):
+        raise Refused(400, f"this is no beat: {wrong}")
     with control.transaction() as transaction:
         robot = _admitted(transaction, told, settings)
         if told.read > robot.letter_read and not told.more:  # else what a letter led to may not be told yet
@@ -83,7 +86,7 @@ def _answer(transaction: Transaction, robot: Robot, told: Beat, settings: Manage
 def _admitted(transaction: Transaction, told: Beat, settings: Manager) -> Robot:
     """The robot, unless it must be turned away: then nothing has changed."""
     skew_s = told.clock - transaction.now
-    if abs(skew_s) > settings.skew_s:
+    if not abs(skew_s) <= settings.skew_s:  # also of a clock that says "not a number"
         raise Refused(
             409,
             f"the clock of {told.robot} says {told.clock:.0f}, the manager's {transaction.now:.0f}: "
