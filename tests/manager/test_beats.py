@@ -94,7 +94,7 @@ def test_links_to_a_server_of_another_go_to_that_one(world: World) -> None:
 
 
 def test_links_that_are_none_are_left_out(world: World) -> None:
-    world.beat("a", found(1, "no url", "http://S.example", "ftp://s.example/"))
+    world.beat("a", found(1, "no url", "http://S.example", "ftp://s.example/", f"http://{'a.' * 2_000}b/"))
     assert world.owners() == {}
 
 

@@ -24,6 +24,9 @@ from joro.manager.probing import tour
 from joro.store.control import Transaction
 from joro.url import server_of, try_canonical
 
+#: The longest server key with a name that can be looked up: 253 characters, a scheme and a port. PostgreSQL has
+#: no room for some of those that pages link to.
+SERVER_CHARS = 270
 #: Robots that may be given servers: they are there, and have read and told everything about what they lost.
 AVAILABLE = "state = 'up' AND letter_read >= lost_letter AND settled = 1"
 
@@ -161,10 +164,12 @@ def offer(transaction: Transaction, outbox: Outbox, links: Iterable[Link], setti
 
 
 def _by_server(links: Iterable[Link]) -> Mapping[str, list[Link]]:
+    """Links by their server, without those that nobody could collect."""
     by_server: defaultdict[str, list[Link]] = defaultdict(list)
     for link in links:
-        if try_canonical(link.url) == link.url:  # else nobody could collect it
-            by_server[server_of(link.url)].append(link)
+        server = server_of(link.url)
+        if len(server) <= SERVER_CHARS and try_canonical(link.url) == link.url:
+            by_server[server].append(link)
     return by_server
 
 
