@@ -71,6 +71,13 @@ def test_a_list_is_the_same_however_often_it_is_fetched(hub: Desk) -> None:
     for _ in range(3):
         record(hub, "http://a.jp/", "http://a.jp/deep")
     assert list_for(hub) == list_for(hub) == ["http://a.jp:80/", "http://a.jp/deep"]
+
+
+def test_a_robots_box_is_put_in_order_before_it_is_full_of_repetitions(hub: Desk) -> None:
+    subscribe(hub)
+    for _ in range(70):
+        record(hub, "http://a.jp/deep")
+    assert list_for(hub) == ["http://a.jp:80/", "http://a.jp/deep"]
     assert len(hub.rows("SELECT 1 FROM letters WHERE robot = ?", ROBOT)) == 1
 
 

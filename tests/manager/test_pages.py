@@ -72,9 +72,9 @@ def test_a_silent_robot_is_shown_as_down(hub: Desk) -> None:
 def test_loads_and_moves_are_drawn_and_counted(hub: Desk) -> None:
     for robot in ("one.jp", "two.jp"):
         hub.ask(f"/servlets/subscribe?host={robot}")
+    urls = [f"http://s{number}.jp/" for number in range(10)]
+    orders.add_seeds(hub.control, urls, hub.collection.config.manager)
     with hub.control.transaction() as transaction:
-        urls = [f"http://s{number}.jp/" for number in range(10)]
-        orders.add_seeds(transaction, urls, hub.collection.config.manager)
         transaction.run("UPDATE servers SET heir = 'two.jp' WHERE name IN ('http://s0.jp', 'http://s2.jp')")
     page = hub.ask("/servlets/listrobot").text
     assert "one.jp → two.jp: 2" in page

@@ -23,8 +23,7 @@ def robots(hub: Desk, web: Running, *names: str, token: str = "") -> list[PaperR
 
 
 def seed(hub: Desk, *urls: str) -> None:
-    with hub.control.transaction() as transaction:
-        orders.add_seeds(transaction, urls, hub.collection.config.manager)
+    orders.add_seeds(hub.control, urls, hub.collection.config.manager)
 
 
 def round_of(robot: PaperRobot, date: str) -> int:

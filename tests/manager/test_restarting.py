@@ -45,8 +45,7 @@ def contents(answer: Answer) -> list[object]:
 def begun(control: Control) -> int:
     """A robot that has a server and has told something of it; how far it has read."""
     say(control)
-    with control.transaction() as transaction:
-        orders.add_seeds(transaction, [f"{SERVER}/deep"], SETTINGS)
+    orders.add_seeds(control, [f"{SERVER}/deep"], SETTINGS)
     letters = say(control).letters
     assert letters[0].content == Given(SERVER)
     say(control, letters[-1].number, Post(1, [Changes(SERVER, [(b"key", b"value")])]))

@@ -287,8 +287,8 @@ def seeds(place: Place, seeds: tuple[str, ...], files: tuple[Path, ...]) -> None
         caller.post(SEEDS, urls, dict[str, int])
     else:
         collection = Collection.open(place.directory)
-        with _store(collection) as control, control.transaction() as transaction:
-            orders.add_seeds(transaction, urls, collection.config.manager)
+        with _store(collection) as control:
+            orders.add_seeds(control, urls, collection.config.manager)
     click.echo("1 seed is on its way" if len(urls) == 1 else f"{len(urls):,} seeds are on their way")
 
 

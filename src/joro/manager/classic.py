@@ -26,10 +26,10 @@ from joro.coordinate.beat import Link
 from joro.coordinate.packing import MOST_BYTES
 from joro.errors import BadMessage
 from joro.manager import classic_robots
+from joro.manager.classic_lists import list_of, prepare_list
 from joro.manager.logbook import Logbook
-from joro.manager.mail import Outbox
+from joro.manager.orders import share_out
 from joro.manager.refusal import Refused, body_of
-from joro.manager.routing import offer
 from joro.manager.tokens import bearer_of, checked
 from joro.store.control import Control, Transaction
 from joro.url import try_canonical
@@ -71,7 +71,9 @@ class Classic:
     def list_servers(self, request: Request) -> Response:
         """M1: all servers of the robot, as gzip."""
         with self._asked(request) as (transaction, robot):
-            servers = classic_robots.list_of(transaction, robot, self._settings)
+            prepare_list(transaction, robot, self._settings)
+        with self._control.reading() as transaction:
+            servers = list_of(transaction, robot)
         log.info("%s fetched its list: %d pages", robot, len(servers.entries))
         return Response(messages.write_list(servers), media_type="application/x-gzip")
 
@@ -84,11 +86,8 @@ class Classic:
 
     def _record(self, body: bytes) -> int:
         found = messages.read_list(body, self._limits.unpacked_bytes)
-        links = [_link(entry) for entry in found.entries]
-        outbox = Outbox()
-        with self._control.transaction() as transaction:
-            offer(transaction, outbox, links, self._settings)
-            outbox.send(transaction)
+        links = [_link(entry) for entry in found.entries]  # all of them, before any is taken
+        share_out(self._control, links, self._settings)
         log.info("%d pages of servers were recorded", len(links))
         return len(links)
 

@@ -1,14 +1,12 @@
 """What is a robot to the manager that knows only M1 to M5?
 
 In:    the control store, and what such a robot asks.
-Out:   its list, whether it must restart, its state.
-Never: answers for a robot of ours to whoever shows no token; forgets a page for having sent it once.
+Out:   its state, and whether it must restart. Its list: see `classic_lists`.
+Never: answers for a robot of ours to whoever shows no token.
 Paper: S1 5.1.2, 5.1.4, 5.1.6.
 
 Such a robot has no lease: it is up as long as it asks for something every `silent_after_s`. After that its
-servers move, and its next M4 is a RESTART: the list it holds is not its own any more. A list has all its
-servers, each by its top page, and those of their pages that others found links to. All of it is sent every
-time, since a robot fetches a list when it starts, and may have lost the one before.
+servers move, and its next M4 is a RESTART: the list it holds is not its own any more.
 """
 
 from __future__ import annotations
@@ -17,24 +15,18 @@ import hashlib
 from collections.abc import Iterable
 
 from joro.config.cooperate import Manager
-from joro.coordinate.beat import Link, Links
-from joro.coordinate.messages import Entry, ServerList, is_url
-from joro.manager.mail import Outbox, acknowledge, unread
+from joro.manager.mail import Outbox
 from joro.manager.refusal import Refused
 from joro.manager.routing import hand_over, welcome
 from joro.manager.tokens import CLASSIC
 from joro.store.control import Transaction
-from joro.url import server_of
 
 #: What S1's robots do side by side, unless told otherwise (5.1.4).
 USUAL_SOCKETS = 200
 #: What a restart goes through: nobody wants it, somebody does, the robot was told and will fetch a list.
 QUIET, WANTED, TOLD = 0, 1, 2
-#: The note that holds what each server on the next lists is limited to.
-MAX_TRANSFER = "max_transfer"
 #: A note for each robot: the digest of the servers on its last list.
 LISTED = "list of "
-_PORTS = {"http": 80, "https": 443}
 
 
 def subscribe(transaction: Transaction, robot: str, settings: Manager, *, is_proved: bool) -> None:
@@ -101,10 +93,11 @@ def _lost_some(transaction: Transaction, robot: str) -> bool:
         robot,
     )
     listed = transaction.rows("SELECT value FROM notes WHERE name = ?", f"{LISTED}{robot}")
-    return bool(listed) and listed[0][0] != _digest(name for (name,) in kept)
+    return bool(listed) and listed[0][0] != digest(name for (name,) in kept)
 
 
-def _digest(servers: Iterable[str]) -> str:
+def digest(servers: Iterable[str]) -> str:
+    """What tells whether two sets of servers are the same."""
     return hashlib.sha256("\n".join(sorted(servers)).encode()).hexdigest()
 
 
@@ -136,12 +129,8 @@ def told_restart(transaction: Transaction, robot: str) -> bool:
     return bool(wanted)
 
 
-def list_of(transaction: Transaction, robot: str, settings: Manager) -> ServerList:
-    """M1: what the robot is to collect; a restart that it was told of is done with that."""
-    outbox = Outbox()
-    hand_over(transaction, outbox, robot, _to_let_go(transaction, robot), settings)
-    outbox.send(transaction)
-    servers = _list(transaction, robot)
+def done_restart(transaction: Transaction, robot: str) -> None:
+    """It fetches a list: a restart that it was told of is done with that."""
     transaction.run(
         "UPDATE robots SET restart_wanted = ?, restarted_at = ? WHERE name = ? AND restart_wanted = ?",
         QUIET,
@@ -149,76 +138,3 @@ def list_of(transaction: Transaction, robot: str, settings: Manager) -> ServerLi
         robot,
         TOLD,
     )
-    transaction.run("UPDATE robots SET list_at = ? WHERE name = ?", transaction.now, robot)
-    return servers
-
-
-def _to_let_go(transaction: Transaction, robot: str) -> list[str]:
-    """Servers that others wait for, and those probed by now: it fetches a list when all is collected."""
-    found = transaction.rows(
-        "SELECT servers.name FROM servers JOIN robots ON robots.name = owner WHERE owner = ? "
-        "AND (heir IS NOT NULL OR (most_pages IS NOT NULL AND list_at IS NOT NULL AND since <= list_at))",
-        robot,
-    )
-    return [name for (name,) in found]
-
-
-def _list(transaction: Transaction, robot: str) -> ServerList:
-    """All its servers; while there are some to be probed, only these, limited as S1 does it."""
-    limits: dict[str, int | None] = dict(
-        transaction.rows("SELECT name, most_pages FROM servers WHERE owner = ? ORDER BY name", robot)
-    )
-    probed = {server: pages for server, pages in limits.items() if pages is not None}
-    limit = min(probed.values()) if probed else max_transfer(transaction)
-    servers = list(probed or limits)
-    _note_listed(transaction, robot, servers)
-    pages = _pages(transaction, robot)
-    entries = [entry for server in servers for entry in (Entry(_top_page(server)), *pages.get(server, ()))]
-    return ServerList(tuple(entries), limit)
-
-
-def _note_listed(transaction: Transaction, robot: str, servers: Iterable[str]) -> None:
-    transaction.run("DELETE FROM notes WHERE name = ?", f"{LISTED}{robot}")
-    transaction.run("INSERT INTO notes (name, value) VALUES (?, ?)", f"{LISTED}{robot}", _digest(servers))
-
-
-def _pages(transaction: Transaction, robot: str) -> dict[str, list[Entry]]:
-    """Pages of its servers that others found links to; top pages are on the list anyway."""
-    pages: dict[str, list[Entry]] = {}
-    for link in _links(transaction, robot):
-        server = server_of(link.url)
-        if link.url != f"{server}/" and is_url(link.url):
-            found_on = link.found_on if is_url(link.found_on) else None
-            pages.setdefault(server, []).append(Entry(link.url, found_on))
-    return pages
-
-
-def _links(transaction: Transaction, robot: str) -> list[Link]:
-    """All links in the robot's box, which then holds each once and nothing else: a list says all the rest."""
-    links: dict[str, Link] = {}
-    read, more = 0, True
-    while more:
-        letters, more = unread(transaction, robot, read)
-        for letter in letters:
-            read = letter.number
-            if isinstance(letter.content, Links):
-                for link in letter.content.links:
-                    links.setdefault(link.url, link)
-    acknowledge(transaction, robot, read)
-    outbox = Outbox()
-    outbox.add_links(robot, links.values())
-    outbox.send(transaction)
-    return list(links.values())
-
-
-def _top_page(server: str) -> str:
-    """As S1 writes it, with its port: http://www.etl.go.jp:80/."""
-    scheme, _, authority = server.partition("://")
-    has_port = authority.rpartition("]")[2].count(":") > 0
-    return f"{server}/" if has_port else f"{server}:{_PORTS[scheme]}/"
-
-
-def max_transfer(transaction: Transaction) -> int | None:
-    """What each server on the next lists is limited to."""
-    found = transaction.rows("SELECT value FROM notes WHERE name = ?", MAX_TRANSFER)
-    return int(found[0][0]) if found else None

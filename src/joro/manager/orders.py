@@ -13,13 +13,17 @@ from collections.abc import Iterable, Sequence
 from joro.config.cooperate import Manager
 from joro.coordinate.beat import Link
 from joro.errors import BadSeeds, BadUrl, UsageError
-from joro.manager.classic_robots import MAX_TRANSFER, want_restart
+from joro.manager.classic_lists import MAX_TRANSFER
+from joro.manager.classic_robots import want_restart
 from joro.manager.mail import Outbox
 from joro.manager.restarting import order_restart
 from joro.manager.routing import offer
 from joro.manager.tokens import CLASSIC
-from joro.store.control import Transaction
+from joro.store.control import Control, Transaction
 from joro.url import canonical
+
+#: Links shared out in one transaction.
+AT_ONCE = 2_000
 
 
 def seeds_of(lines: Iterable[str]) -> list[str]:
@@ -34,11 +38,21 @@ def seeds_of(lines: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(seeds))
 
 
-def add_seeds(transaction: Transaction, urls: Iterable[str], settings: Manager) -> None:
-    """Let the owners of their servers know these pages; servers nobody knew of get one."""
-    outbox = Outbox()
-    offer(transaction, outbox, [Link(url, hops=0) for url in urls], settings)
-    outbox.send(transaction)
+def add_seeds(control: Control, urls: Iterable[str], settings: Manager) -> None:
+    """Let robots begin with these pages."""
+    share_out(control, [Link(url, hops=0) for url in urls], settings)
+
+
+def share_out(control: Control, links: Sequence[Link], settings: Manager) -> None:
+    """Let the owners of their servers know these pages; servers nobody knew of get one.
+
+    Some at a time, so that beats come in between: whoever sends them again after a failure does no harm.
+    """
+    for start in range(0, len(links), AT_ONCE):
+        outbox = Outbox()
+        with control.transaction() as transaction:
+            offer(transaction, outbox, links[start : start + AT_ONCE], settings)
+            outbox.send(transaction)
 
 
 def limit_lists(transaction: Transaction, pages: int | None) -> None:

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from joro.config.cooperate import Manager
 from joro.manager import orders
-from joro.manager.classic_robots import max_transfer
+from joro.manager.classic_lists import max_transfer
 from joro.manager.operator import LOGIN, LOGOUT, Operator, Visitor
 from joro.manager.pages_look import Look
 from joro.manager.pages_map import robot_map
@@ -133,8 +133,7 @@ class Pages:
         return RedirectResponse(f"{RESTART}?done=seeds", 303)
 
     def _add_seeds(self, urls: list[str]) -> None:
-        with self._control.transaction() as transaction:
-            orders.add_seeds(transaction, urls, self._settings)
+        orders.add_seeds(self._control, urls, self._settings)
         log.info("%d seeds were added", len(urls))
 
     async def status(self, request: Request) -> Response:
