@@ -279,5 +279,5 @@ def test_seeds_wait_for_the_first_robot(world: World) -> None:
 
 def test_whoever_can_send_links_itself_is_told_whose_servers_are(world: World) -> None:
     world.beat("b", found(1, f"{S}/"))
-    answer = world.beat("a", found(1, f"{S}/x"), exchange=True)
+    answer = world.beat("a", found(1, f"{S}/x", "no url"), exchange=True)
     assert (answer.owners, answer.silent) == ({S: "b"}, [])

@@ -24,8 +24,8 @@ from joro.manager.probing import tour
 from joro.store.control import Transaction
 from joro.url import server_of, try_canonical
 
-#: The longest server key with a name that can be looked up: 253 characters, a scheme and a port. PostgreSQL has
-#: no room for some of those that pages link to.
+#: The longest server key with a name that can be looked up: 253 characters, a scheme and a port. PostgreSQL
+#: has no room for some of those that pages link to.
 SERVER_CHARS = 270
 #: Robots that may be given servers: they are there, and have read and told everything about what they lost.
 AVAILABLE = "state = 'up' AND letter_read >= lost_letter AND settled = 1"
@@ -167,8 +167,7 @@ def _by_server(links: Iterable[Link]) -> Mapping[str, list[Link]]:
     """Links by their server, without those that nobody could collect."""
     by_server: defaultdict[str, list[Link]] = defaultdict(list)
     for link in links:
-        server = server_of(link.url)
-        if len(server) <= SERVER_CHARS and try_canonical(link.url) == link.url:
+        if try_canonical(link.url) == link.url and len(server := server_of(link.url)) <= SERVER_CHARS:
             by_server[server].append(link)
     return by_server
 
@@ -227,7 +226,7 @@ def forward(transaction: Transaction, outbox: Outbox, robot: str, servers: Itera
 
 def hints(transaction: Transaction, posts: Iterable[Post]) -> tuple[dict[str, str], list[str]]:
     """For a robot that can send links by itself: who has the servers they lead to, and who is not there."""
-    names = {server_of(link.url) for post in posts for link in post.links}
+    names = _by_server(link for post in posts for link in post.links)
     rows = transaction.rows("SELECT name, owner FROM servers WHERE name = ANY(?)", list(names))
     silent = transaction.rows("SELECT name FROM robots WHERE state IN ('down', 'left') ORDER BY name")
     return {name: owner for name, owner in rows if owner is not None}, [name for (name,) in silent]
