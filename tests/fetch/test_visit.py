@@ -376,3 +376,15 @@ def test_nothing_is_left_open_after_closing() -> None:
 def _lowest_free_number() -> int:
     with socket.socket() as probe:
         return probe.fileno()
+
+
+def test_nobody_is_asked_once_it_is_too_late() -> None:
+    async def scenario() -> tuple[Visit | Later, int]:
+        async with scripted(HELLO) as web:
+            visitor = Visitor(to(web), user_agent="joro/test", clock=FakeClock(1000.0))
+            visitor.closes_at = lambda: 1000.0
+            found = await visitor.visit(Page("http://a.example/"))
+            await visitor.close()
+            return found, web.connections
+
+    assert run(scenario()) == (Later(1000.0), 0)

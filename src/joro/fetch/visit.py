@@ -8,9 +8,10 @@ Never: decides whether a visit is allowed now: that is `politeness`' and `robots
 from __future__ import annotations
 
 import functools
+import math
 import resource
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from joro.clock import Clock
@@ -49,6 +50,8 @@ class Visitor:
     ) -> None:
         self._clock = clock
         self._limits = limits
+        #: From when on nobody may be asked. Looked at when a request leaves: we may have been stopped before.
+        self.closes_at: Callable[[], float] = lambda: math.inf
         self._ports = _ports(settings.ports)
         self._proxy_resolves = proxy_resolves(settings)
         self._family = family_of(settings.bind_address)
@@ -127,6 +130,8 @@ class Visitor:
         port = self._ports.get(port, port)
         for address in addresses:
             start = self._clock.now()
+            if start >= self.closes_at():
+                return Later(start)
             exchange = await self._client.get(page.url, address=address, port=port, fields=fields, once=once)
             if exchange.connected:
                 break

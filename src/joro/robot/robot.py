@@ -278,8 +278,7 @@ class Robot:
         agent = user_agent(settings.identity, __version__)
         self._clock = clock
         self._share = share
-        self._page_limit = page_limit
-        self._discovers = discovers  # new pages, behind links; else only those known are visited
+        self._page_limit, self._discovers = page_limit, discovers  # new pages, behind links
         self.visits = 0  # of this run; the frontier counts those of the collection
         self.revisits = 0  # those of them to pages visited before
         self._tries: dict[str, int] = {}
@@ -320,6 +319,7 @@ class Robot:
         joined = joined or (lambda _: Exchange(collection.frontier / "exchange", share, self.frontier))
         inside = self._callers.wake, self._turns, self._exclusions, self._traps, self._keeper, planner
         self.neighbours = joined(Premises(self, *inside))
+        self._visitor.closes_at = lambda: self.neighbours.open_until
         self._exclusions.may_ask = self.neighbours.may_enter
         watching = self.frontier, refresh, self._keeper, self._boundary, self.neighbours
         self._watcher = Watcher(*watching, self._register, self._exclusions.rules, discovers=discovers)
