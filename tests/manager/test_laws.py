@@ -171,12 +171,17 @@ class Cooperation(RuleBasedStateMachine):
     @rule(name=robots)
     def let_others_take_over(self, name: str) -> None:
         """Everyone but one works on; it is silent for longer than its lease."""
-        for seconds in (2.5, 2.5):
+        for seconds in (2.5, 0.4, 2.1):
             self.clock._now += seconds
-            for other in NAMES:
-                if other != name:
-                    self.call(other, 0, "ok", 10**9)
-        self.make_a_round(1, 10**9)
+            self._call_all_but(name)
+            self.make_a_round(1, 10**9)
+            self._call_all_but(name)
+            self.nobody_shares_a_server()
+
+    def _call_all_but(self, name: str) -> None:
+        for other in NAMES:
+            if other != name:
+                self.call(other, 0, "ok", 10**9)
 
     @rule(manager=managers, statements=st.sampled_from([10**9, 3, 9]))
     def make_a_round(self, manager: int, statements: int) -> None:
