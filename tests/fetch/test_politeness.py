@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from joro.config import Politeness
-from joro.fetch.politeness import LONGEST_WAIT_S, interval_s, retry_after_s, wait_s
+from joro.fetch.politeness import LONGEST_WAIT_S, Manners, interval_s, retry_after_s, wait_s
 from joro.model import Outcome, Page, Response, Visit
+from joro.store.records import ServerRecord
 
 SETTINGS = Politeness(interval_s=20.0, retry_wait_s=60.0, crawl_delay_limit_s=300.0)
 
@@ -49,3 +52,37 @@ def test_never_sooner_than_the_interval_never_later_than_a_day(
 ) -> None:
     wait = wait_s(SETTINGS, visit(outcome, retry_after), delay, failures)
     assert SETTINGS.interval_s <= wait <= LONGEST_WAIT_S
+
+
+@given(
+    st.lists(st.floats(1.0, 30.0), min_size=1, max_size=5),
+    st.floats(0.0, 100.0),
+    st.floats(0.0, 60.0),
+    st.integers(1, 4),
+)
+def test_robots_that_share_a_server_ask_it_together_as_often_as_one(
+    sizes: list[float], elapsed_s: float, delay_s: float, run_pages: int
+) -> None:
+    def cycle_s(stretch: float) -> float:
+        """From the beginning of a run of visits to that of the next one."""
+        manners = Manners(replace(SETTINGS, run_pages=run_pages, suspend_after_s=0.0, fast_servers_percent=0))
+        manners.stretch = lambda server: stretch
+        record, now = ServerRecord(), 0.0
+        for _ in range(run_pages):
+            answer = Response(200, b"", b"")
+            one = Visit(
+                Page("http://a/", 0, "http://a"),
+                now,
+                Outcome.OK,
+                response=answer,
+                elapsed_s=elapsed_s,
+                kept_alive=True,
+            )
+            now = manners.finished(record, one, delay_s or None, now + elapsed_s)
+            if not record.run:
+                break
+        return now
+
+    total = sum(sizes)
+    rates = [1.0 / cycle_s(total / size) for size in sizes]
+    assert sum(rates) == pytest.approx(1.0 / cycle_s(1.0))

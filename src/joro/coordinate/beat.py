@@ -92,6 +92,17 @@ class Links(msgspec.Struct, tag="links", array_like=True, frozen=True):
     links: list[Link]
 
 
+class Piece(msgspec.Struct, array_like=True, frozen=True):
+    """Which pages of a server make up a part of it, and how often its robot may ask (see `units`)."""
+
+    directories: list[str]  # its own, as `/a/b/`; the innermost that a page lies in decides
+    others: list[str]  # those of the other parts
+    stretch: float  # pauses are so many times as long: all parts together ask as often as one robot
+    phase: float = 0.0  # such a share of the first pause is added to it, so that the parts take turns
+    found: int = 0  # pages of the part when it was made, and of the whole server:
+    found_of_all: int = 0  # what a quota leaves for later is shared as pauses are
+
+
 class Given(msgspec.Struct, tag="given", array_like=True, frozen=True):
     """This server is yours from now on; read its journal first.
 
@@ -102,6 +113,7 @@ class Given(msgspec.Struct, tag="given", array_like=True, frozen=True):
     journal: int = 0  # up to this number; 0: it is new
     wait_s: float = 0.0
     most_pages: int | None = None  # a probe: give it back after so many
+    piece: Piece | None = None  # only this part of it is yours; `server` is then the name of the part
 
 
 class Wanted(msgspec.Struct, tag="wanted", array_like=True, frozen=True):

@@ -62,9 +62,13 @@ class Exchange:
         """Nothing waits to be sent."""
         return not any(self._found.values()) and not self._closing
 
-    def is_ours(self, server: str) -> bool:
-        """Does the server belong to this share?"""
-        return self._share.owner(server) == self._share.number
+    def is_ours(self, url: str) -> bool:
+        """Does the page's server belong to this share?"""
+        return self._share.owner(server_of(url)) == self._share.number
+
+    def stretch(self, server: str) -> float:
+        """Shares are of whole servers."""
+        return 1.0
 
     def may_enter(self, server: str) -> bool:
         """Also one that is visited on behalf of another, for its robots.txt."""
@@ -72,7 +76,7 @@ class Exchange:
 
     def sow(self, seeds: list[str]) -> list[str]:
         """Those of our share; everybody is given all seeds."""
-        return [url for url in seeds if self.is_ours(server_of(url))]
+        return [url for url in seeds if self.is_ours(url)]
 
     def offer(self, link: Link) -> None:
         """Let a link go with the next batch to its robot."""

@@ -54,8 +54,11 @@ class Neighbours(Protocol):
     def read(self) -> Mapping[int, int]:
         """Batches read, by sender."""
 
-    def is_ours(self, server: str) -> bool:
-        """Do links to this server go into our frontier?"""
+    def is_ours(self, url: str) -> bool:
+        """Do links to this page go into our frontier?"""
+
+    def stretch(self, server: str) -> float:
+        """How many times as long pauses are at this server, because others visit parts of it."""
 
     def may_enter(self, server: str) -> bool:
         """May the server have turns here?"""

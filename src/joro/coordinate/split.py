@@ -9,7 +9,7 @@ Paper: S1 5.1.5 (lists may hold any page, so load can be shared by directory), 6
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -49,7 +49,12 @@ def split(sizes_kb: Mapping[str, float], parts: int, interval_s: float) -> list[
 def part_of(path: str, parts: Sequence[Part]) -> int:
     """The number of the part that a page belongs to."""
     owners = {directory: number for number, part in enumerate(parts) for directory in part.directories}
-    return next(owners[each] for each in _above(path) if each in owners)
+    return owners[home(path, owners)]
+
+
+def home(path: str, directories: Container[str]) -> str:
+    """The innermost of the directories that a page lies in; / must be one of them."""
+    return next(each for each in _above(path) if each in directories)
 
 
 def _above(path: str) -> Iterator[str]:

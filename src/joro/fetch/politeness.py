@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 
 from joro.config import PerServer, Politeness
 from joro.fetch.pace import REQUESTS, Pace, noted, standing
@@ -40,6 +41,8 @@ class Manners:
         self._pace = Pace(settings.fast_servers_percent)
         texts = {settings.window, *(str(rule.changes.get("window", "")) for rule in settings.rules)}
         self._windows = {text: Window.parse(text) for text in texts if text}
+        #: How many times as long pauses are at a server that other robots visit, too: each asks less often.
+        self.stretch: Callable[[str], float] = lambda server: 1.0
 
     def of(self, server: str) -> Politeness:
         """The settings that hold for a server."""
@@ -80,8 +83,11 @@ class Manners:
         if runs and pause == 0.0 and _goes_on(settings, record, visit):
             record.run += 1
         else:
-            record.run = 0
             pause = max(pause, interval, settings.run_pause_s if settings.run_pages > 1 else 0.0)
+            stretch = self.stretch(visit.page.server)
+            # Visits take time, too: from beginning to beginning it must be `stretch` times as long.
+            pause = pause * stretch + (stretch - 1.0) * (record.run + 1) * visit.elapsed_s
+            record.run = 0
         record.ended_at = now
         record.ready_at = self.next_open(visit.page.server, now + pause)
         return record.ready_at
@@ -90,7 +96,8 @@ class Manners:
         """Seconds between two visits to a server that is answering, whatever became of the last one."""
         settings = self.of(server)
         interval = interval_s(settings, crawl_delay_s, standing(record.recent))
-        return max(interval, settings.run_pause_s if settings.run_pages > 1 else 0.0)
+        pause = max(interval, settings.run_pause_s if settings.run_pages > 1 else 0.0)
+        return pause * self.stretch(server)
 
     def has_promised(self, record: ServerRecord, visit: Visit) -> bool:
         """Was the visit just `finished` one after which the server was promised more than the usual pause?

@@ -20,10 +20,11 @@ from joro.coordinate.beat import Answer, Beat, Changes, Effort, Late, Letter, Po
 from joro.manager import journals
 from joro.manager.checking import flaw
 from joro.manager.failover import replaced
-from joro.manager.mail import Outbox, acknowledge, unread
+from joro.manager.mail import NOBODY, Outbox, acknowledge, unread
 from joro.manager.refusal import Refused
 from joro.manager.restarting import begin_anew
 from joro.manager.routing import Server, hand_over, hints, known, offer, place, register, welcome
+from joro.manager.units import readdressed
 from joro.store.control import Control, Transaction
 
 _KB = 1_024.0
@@ -175,8 +176,12 @@ def _take(
     changes = journals.by_server(post.changes for post in posts)
     efforts = [effort for post in posts for effort in post.efforts]
     servers = known(transaction, changes)
-    new = register(transaction, [name for name in changes if name not in servers])
+    unknown = [name for name in changes if name not in servers]
+    strays = readdressed(transaction, {name: changes.pop(name) for name in unknown}) if unknown else {}
+    servers |= known(transaction, strays) if strays else {}
+    new = register(transaction, [name for name in strays if name not in servers])
     servers |= {server.name: server for server in new}
+    _file(transaction, outbox, NOBODY, strays, servers)
     _file(transaction, outbox, robot, changes, servers)
     _count(transaction, robot, servers, efforts)
     place(transaction, outbox, new, settings)

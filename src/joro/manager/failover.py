@@ -14,7 +14,8 @@ from __future__ import annotations
 from joro.config.cooperate import Manager
 from joro.coordinate.beat import Lost
 from joro.manager.mail import Outbox, emptied
-from joro.manager.routing import AVAILABLE, available, forward, give, known, offer, place, welcome
+from joro.manager.routing import AVAILABLE, available, forward, give, known, loosen, offer, place, welcome
+from joro.manager.units import LOOSE
 from joro.store.control import Control, Transaction
 
 #: Servers moved in one transaction; beats come in between.
@@ -92,7 +93,8 @@ def _move(
     """Give servers of a robot to their heirs or to others by the rule, with the links it had not read."""
     servers = list(known(transaction, names).values())
     heirs = available(transaction).held
-    others = [server for server in servers if server.heir not in heirs]
+    others = [server for server in servers if server.heir not in heirs and server.heir != LOOSE]
+    loosen(transaction, outbox, [server for server in servers if server.heir == LOOSE])
     give(
         transaction,
         outbox,

@@ -11,7 +11,7 @@ of the journal before; a while after its owner has read all of it they are left 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import msgspec
@@ -185,7 +185,7 @@ def folded(bodies: Iterable[Sequence[Key]], *, forget: bool) -> list[Key]:
     return [(key, value) for key, value in last.items() if not (forget and value is None)]
 
 
-def by_server(posts: Iterable[Sequence[Changes]]) -> Mapping[str, list[Key]]:
+def by_server(posts: Iterable[Sequence[Changes]]) -> dict[str, list[Key]]:
     """The changes of several posts, put together by server, in their order."""
     merged: dict[str, list[Key]] = {}
     for changes in posts:

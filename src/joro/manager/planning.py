@@ -25,6 +25,7 @@ from joro.coordinate.distance import between_robots, costs_ms, guessed
 from joro.coordinate.plan import finish, plan
 from joro.manager.mail import Outbox
 from joro.manager.routing import AVAILABLE
+from joro.manager.units import is_welcome
 from joro.store.control import Control, Transaction
 
 #: The note that says when somebody planned last.
@@ -174,7 +175,9 @@ def _ask(transaction: Transaction, wishes: list[tuple[str, str, str]], stale: li
     there = {name for (name,) in transaction.rows(f"SELECT name FROM robots WHERE {AVAILABLE}")}
     wanted: defaultdict[str, list[str]] = defaultdict(list)
     for server, owner, heir in wishes:
-        if {owner, heir} <= there and transaction.run(
+        if not {owner, heir} <= there or not is_welcome(transaction, server, heir):
+            continue
+        if transaction.run(
             "UPDATE servers SET heir = ? WHERE name = ? AND owner = ? AND heir IS NULL", heir, server, owner
         ):
             wanted[owner].append(server)

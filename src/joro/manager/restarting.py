@@ -11,8 +11,10 @@ Until it has read the letter it gets no lease, as if it had lost its servers, so
 
 from __future__ import annotations
 
-from joro.coordinate.beat import Given, Link, Restart
+from joro.coordinate.beat import Given, Link, Piece, Restart
+from joro.coordinate.units import server_in
 from joro.manager.mail import Outbox, reclaim
+from joro.manager.units import pieces
 from joro.store.control import Transaction
 
 #: A note for each robot that was told to restart: whether it has.
@@ -41,17 +43,24 @@ def begin_anew(transaction: Transaction, outbox: Outbox, robot: str) -> None:
     servers = [name for name, _ in rows]
     # Of what it was given and had not read before, somebody else may still be asking the servers until then.
     free_at = transaction.rows("SELECT MAX(free_at) FROM letters WHERE robot = ?", robot)[0][0]
-    links = reclaim(transaction, robot, servers)
+    links = reclaim(transaction, robot, {*servers, *map(server_in, servers)})
     transaction.run("DELETE FROM journal WHERE server = ANY(?)", servers)
     transaction.run(
         "UPDATE servers SET heir = NULL, most_pages = NULL, given_number = journal_number, read_at = NULL "
         "WHERE owner = ?",
         robot,
     )
+    piece_of = pieces(transaction, servers)
     for server, number in rows:
         # Never 0: to the robot that would be a server that nobody has asked, and it has, a moment ago.
-        outbox.put(robot, Given(server, max(1, number)), free_at=free_at)
-    outbox.add_links(robot, [Link(f"{server}/", hops=0) for server in servers] + links)
+        outbox.put(robot, Given(server, max(1, number), piece=piece_of.get(server)), free_at=free_at)
+    tops = [url for server in servers for url in _tops(server, piece_of.get(server))]
+    outbox.add_links(robot, [Link(url, hops=0) for url in tops] + links)
+
+
+def _tops(unit: str, piece: Piece | None) -> list[str]:
+    """Where to begin: at the top of a server, or of each directory of a part."""
+    return [server_in(unit) + directory for directory in (piece.directories if piece else ["/"])]
 
 
 def restarts(transaction: Transaction) -> dict[str, str]:

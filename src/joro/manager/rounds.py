@@ -17,6 +17,7 @@ from joro.errors import ControlError
 from joro.manager.failover import failover_round
 from joro.manager.journals import fold_round
 from joro.manager.planning import planning_round
+from joro.manager.splitting import splitting_round
 from joro.store.control import Control
 
 log = logging.getLogger(__name__)
@@ -66,6 +67,9 @@ class Rounds:
         wanted = planning_round(self._control, self._settings)
         if wanted:
             log.info("%d servers are to move", wanted)
+        changed = splitting_round(self._control, self._settings)
+        if changed:
+            log.info("%d servers were split, or put together again", changed)
         if time.monotonic() - self._folded_at >= FOLD_S:
             fold_round(self._control)
             self._folded_at = time.monotonic()

@@ -19,8 +19,10 @@ from dataclasses import dataclass
 from joro.config.cooperate import Manager
 from joro.coordinate.assign import by_rendezvous
 from joro.coordinate.beat import Given, Link, Post
+from joro.coordinate.units import is_part, server_in
 from joro.manager.mail import NOBODY, Outbox, emptied, reclaim
 from joro.manager.probing import tour
+from joro.manager.units import LOOSE, by_unit, pieces, placeable, strangers
 from joro.store.control import Transaction
 from joro.url import server_of, try_canonical
 
@@ -112,15 +114,16 @@ def give(
     if not pairs:
         return
     change: defaultdict[str, int] = defaultdict(int)
+    piece_of = pieces(transaction, [server.name for server, _ in pairs])
     for server, robot in pairs:
         if server.owner is not None:
             change[server.owner] -= 1
         server.owner, server.heir, server.most_pages = robot, None, most_pages
         if robot is not None:
             change[robot] += 1
-            outbox.put(
-                robot, Given(server.name, server.journal_number, most_pages=most_pages), free_at=free_at
-            )
+            piece = piece_of.get(server.name)
+            given = Given(server.name, server.journal_number, most_pages=most_pages, piece=piece)
+            outbox.put(robot, given, free_at=free_at)
     transaction.run_many(
         "UPDATE servers SET owner = ?, heir = NULL, most_pages = ?, since = ?, read_at = NULL, "
         "given_number = journal_number WHERE name = ?",
@@ -141,6 +144,9 @@ def place(
 ) -> None:
     """Give servers that nobody has to robots by the rule; if there are none, they stay with nobody."""
     robots = available(transaction)
+    if robots.held:
+        _place_apart(transaction, outbox, robots, servers, settings.rule, free_at)
+    servers = [server for server in servers if server.heir != LOOSE and not is_part(server.name)]
     if not servers or not robots.held:
         return
     owners = robots.chosen([server.name for server in servers], settings.rule)
@@ -152,9 +158,38 @@ def place(
     give(transaction, outbox, old, free_at=free_at)
 
 
+def _place_apart(
+    transaction: Transaction,
+    outbox: Outbox,
+    robots: Robots,
+    servers: Sequence[Server],
+    rule: str,
+    free_at: float | None,
+) -> None:
+    """Give parts of servers to robots that have no other part of the same one, while there are such."""
+    parts = {server.name: server for server in servers if is_part(server.name)}
+    for name in placeable(transaction, list(parts)):
+        there = strangers(transaction, name, robots.held)
+        if there:
+            some = Robots({robot: robots.held[robot] for robot in there}, robots.sockets)
+            [owner] = some.chosen([name], rule)
+            robots.held[owner] += 1
+            give(transaction, outbox, [(parts[name], owner)], free_at=free_at)
+
+
+def loosen(transaction: Transaction, outbox: Outbox, servers: Sequence[Server]) -> None:
+    """Let nobody have units that are to be cut or glued: `splitting` sees to the rest."""
+    give(transaction, outbox, [(server, None) for server in servers])
+    for server in servers:
+        server.heir = LOOSE
+    transaction.run_many(
+        "UPDATE servers SET heir = ? WHERE name = ?", [(LOOSE, server.name) for server in servers]
+    )
+
+
 def offer(transaction: Transaction, outbox: Outbox, links: Iterable[Link], settings: Manager) -> None:
     """Send links to the owners of their servers; a server nobody knew of gets one."""
-    by_server = _by_server(links)
+    by_server = by_unit(transaction, _by_server(links))
     servers = known(transaction, by_server)
     new = register(transaction, [name for name in by_server if name not in servers])
     servers |= {server.name: server for server in new}
@@ -192,8 +227,11 @@ def hand_over(
     heirs = available(transaction).held
     probed = [server for server in servers if server.most_pages is not None]
     moved = [(server, server.heir) for server in servers if server.heir in heirs and server not in probed]
-    others = [server for server in servers if server.heir not in heirs and server not in probed]
+    loose = [server for server in servers if server.heir == LOOSE and server not in probed]
+    kept = heirs.keys() | {LOOSE}
+    others = [server for server in servers if server.heir not in kept and server not in probed]
     give(transaction, outbox, moved)
+    loosen(transaction, outbox, loose)
     give(transaction, outbox, [(server, None) for server in others])
     place(transaction, outbox, others, settings)
     go_on(transaction, outbox, robot, probed, settings)
@@ -220,8 +258,16 @@ def go_on(
 def forward(transaction: Transaction, outbox: Outbox, robot: str, servers: Iterable[Server]) -> None:
     """Send what a robot has not read about servers that moved to those who have them now."""
     owners = {server.name: server.owner or NOBODY for server in servers}
-    for link in reclaim(transaction, robot, owners):
-        outbox.add_links(owners[server_of(link.url)], [link])
+    to_parts: list[Link] = []
+    for link in reclaim(transaction, robot, {*owners, *map(server_in, owners)}):
+        if server_of(link.url) in owners:
+            outbox.add_links(owners[server_of(link.url)], [link])
+        else:
+            to_parts.append(link)
+    by_part = by_unit(transaction, _by_server(to_parts)) if to_parts else {}
+    parts = known(transaction, by_part) if by_part else {}
+    for name, links in by_part.items():
+        outbox.add_links(parts[name].owner or NOBODY, links)
 
 
 def hints(transaction: Transaction, posts: Iterable[Post]) -> tuple[dict[str, str], list[str]]:

@@ -41,7 +41,9 @@ from joro.coordinate.beat import (
 )
 from joro.coordinate.jetstream import Straight
 from joro.coordinate.portions import posts
+from joro.coordinate.units import server_in
 from joro.model import Visit
+from joro.robot.pieces import Pieces
 from joro.robot.premises import Premises
 from joro.robot.pulse import Pulse
 from joro.robot.transfers import Transfers
@@ -98,6 +100,7 @@ class Member:
         self._name, self._identity, self._sockets = name, identity, sockets
         self._straight = straight  # to other robots, past the manager
         self.open_until = 0.0
+        self._pieces = Pieces(premises.frontier)
         self._offered: list[Link] = []
         self._released: list[str] = []
         self._efforts: dict[str, list[int]] = {}
@@ -108,6 +111,7 @@ class Member:
         self._is_started = False
         self._commits_soon = False
         self._moved = 0  # pages, since the last commit
+        self.has_more_posts = False  # than the last beat told
         self._hurries = self._has_more = False  # the manager should hear of it; it has more letters for us
         self._recall()
         self._frontier.tell = self._tell
@@ -162,8 +166,12 @@ class Member:
             return False
         return not (to_tell or self._incoming or self._ready or self._mail or self._leaving or self._late)
 
-    def is_ours(self, server: str) -> bool:
-        return server in self._here
+    def is_ours(self, url: str) -> bool:
+        server = server_of(url)
+        return server in self._here and self._pieces.has(server, url)
+
+    def stretch(self, server: str) -> float:
+        return self._pieces.stretch(server)
 
     def may_enter(self, server: str) -> bool:
         """One that leaves has had its last turn."""
@@ -171,8 +179,8 @@ class Member:
 
     def sow(self, seeds: list[str]) -> list[str]:
         """Who has a seed's server is the manager's business, if it is not us."""
-        self._offered += [Link(url, 0) for url in seeds if not self.is_ours(server_of(url))]
-        return [url for url in seeds if self.is_ours(server_of(url))]
+        self._offered += [Link(url, 0) for url in seeds if not self.is_ours(url)]
+        return [url for url in seeds if self.is_ours(url)]
 
     def offer(self, link: Link) -> None:
         if self._straight is None or not self._straight.offer(link):
@@ -182,7 +190,7 @@ class Member:
         """Count what a visit cost; a server that was given for a probe goes after its last page."""
         server, response = visit.page.server, visit.response
         size = len(response.head) + len(response.body) if response is not None else 0
-        effort = self._efforts.setdefault(server, [0, 0, 0])
+        effort = self._efforts.setdefault(self._pieces.unit(server), [0, 0, 0])
         for place, more in enumerate((int(is_page), size, round(visit.elapsed_s * 1_000))):
             effort[place] += more
         self._transfers.note(visit)
@@ -191,7 +199,7 @@ class Member:
             self._here[server] = left - 1
             self._frontier.keep(_OURS + server, str(max(left - 1, 0)).encode())
             if left <= 1:
-                self._let_go(server, is_wanted=True)
+                self._let_go(self._pieces.unit(server), is_wanted=True)
 
     def start(self) -> None:
         self._is_started = True
@@ -214,13 +222,14 @@ class Member:
         if self._straight is not None:
             self._mail += self._straight.before_commit()
         mail, self._mail = self._mail, []
-        self._offered += [link for link in mail if not self.is_ours(server_of(link.url))]
-        return [link for link in mail if self.is_ours(server_of(link.url))]
+        self._offered += [link for link in mail if not self.is_ours(link.url)]
+        return [link for link in mail if self.is_ours(link.url)]
 
     def _tell(self, changes: dict[str, Keys]) -> None:
         """Write a post into the commit, or more where there is much to tell."""
-        ours = {server: keys for server, keys in changes.items() if server in self._here}
-        efforts = [Effort(server, *numbers) for server, numbers in self._efforts.items()]
+        unit = self._pieces.unit
+        ours = {unit(server): keys for server, keys in changes.items() if server in self._here}
+        efforts = [Effort(name, *numbers) for name, numbers in self._efforts.items()]
         for post in posts(self._number + 1, ours, self._offered, self._released, efforts):
             self._number = post.number
             self._closing.append((post.number, encode(post)))
@@ -265,7 +274,8 @@ class Member:
 
     def _part(self) -> list[str]:
         """Drop the servers that leave, unless somebody is still there."""
-        busy, awaited = self._premises.is_busy, {changes.server for changes in self._late.values()}
+        busy = self._premises.is_busy
+        awaited = {server_in(changes.server) for changes in self._late.values()}
         leaving = [server for server in self._leaving if not busy(server) and server not in awaited]
         stranded: list[str] = []
         for server in leaving:
@@ -274,8 +284,9 @@ class Member:
             self._moved += self._premises.pages_of(server)
             stranded += self._premises.give_up(server)
             if self._leaving.pop(server):
-                self._released.append(server)
+                self._released.append(self._pieces.unit(server))
             del self._here[server]
+            self._pieces.drop(server)
             self._frontier.keep(_OURS + server, None)
             self._commits_soon = True
         return stranded
@@ -283,11 +294,16 @@ class Member:
     def _merge_late(self) -> list[str]:
         late, self._late = self._late, {}
         for name, changes in late.items():
-            if changes.server in self._here:
-                self._premises.take_late(changes.server, changes.keys)
+            if self._has(changes.server):
+                self._premises.take_late(server_in(changes.server), changes.keys)
             self._frontier.keep(name, None)
             self._commits_soon = True
-        return [changes.server for changes in late.values()]
+        return [server_in(changes.server) for changes in late.values()]
+
+    def _has(self, unit: str) -> bool:
+        """Is it here, and not another part of the same server?"""
+        server = server_in(unit)
+        return server in self._here and self._pieces.unit(server) == unit
 
     def _take(self, read: _Read) -> None:
         """Act upon a letter; the commit that writes what it led to writes its number."""
@@ -299,37 +315,40 @@ class Member:
             case Given() as given:
                 self._adopt(given, read.history, read.came_at)
             case Wanted(servers):
-                for server in servers:
-                    self._let_go(server, is_wanted=True)
+                for unit in servers:
+                    self._let_go(unit, is_wanted=True)
             case Lost(servers):
-                for server in servers:
-                    self._let_go(server, is_wanted=False)
+                for unit in servers:
+                    self._let_go(unit, is_wanted=False)
             case Late(changes):
                 self._note_late(changes)
             case Restart():
                 self._restarts = True
                 self._frontier.keep("restarts", b"yes")
                 for server in list(self._here):
-                    self._let_go(server, is_wanted=False)
+                    self._let_go(self._pieces.unit(server), is_wanted=False)
 
     def _adopt(self, given: Given, history: History, came_at: float) -> None:
-        server = given.server
+        server = server_in(given.server)
         if server not in self._here:
+            self._pieces.take(given)
             state, late = fold((is_late, changes.keys) for is_late, changes in history)
             self._moved += len(state)
             is_new = not given.journal and not given.wait_s
-            self._premises.take_over(server, state, 0.0 if is_new else came_at + given.wait_s)
+            free_at = 0.0 if is_new else came_at + given.wait_s
+            self._premises.take_over(server, state, free_at, 1.0 + self._pieces.phase(server))
             for keys in late:
-                self._note_late(Changes(server, keys))
+                self._note_late(Changes(given.server, keys))
         self._here[server] = given.most_pages
         self._frontier.keep(_OURS + server, str(given.most_pages or "").encode())
 
-    def _let_go(self, server: str, *, is_wanted: bool) -> None:
-        if server in self._here:
+    def _let_go(self, unit: str, *, is_wanted: bool) -> None:
+        server = server_in(unit)
+        if self._has(unit):
             self._leaving[server] = is_wanted and self._leaving.get(server, True)
             self._frontier.keep(_OURS + server, _WANTED if self._leaving[server] else _LOST)
         elif is_wanted:
-            self._released.append(server)  # as wished: we have it not
+            self._released.append(unit)  # as wished: we have it not
 
     def _note_late(self, changes: Changes) -> None:
         self._late_number += 1
@@ -337,16 +356,16 @@ class Member:
         self._late[name] = changes
         self._frontier.keep(name, msgspec.msgpack.encode(changes))
 
-    def beat(self, *, leaves: bool = False) -> bytes:
-        """What to tell the manager now."""
+    def beat(self, *, leaves: bool = False, most_bytes: int = BEAT_BYTES) -> bytes:
+        """What to tell the manager now, posts of about so many bytes among it."""
         report, size = self._premises.report(), 0
         told_now: list[msgspec.Raw] = []
         for _, packed in self._posts:
-            if told_now and size + len(packed) > BEAT_BYTES:
+            if told_now and size + len(packed) > most_bytes:
                 break
             told_now.append(msgspec.Raw(packed))
             size += len(packed)
-        more = len(told_now) < len(self._posts)
+        more = self.has_more_posts = len(told_now) < len(self._posts)
         told = Beat(
             self._name,
             self._identity,
@@ -395,10 +414,10 @@ class Member:
             return None
         content = self._incoming[0].content
         may_leave = self._restarts or self._taken < self._opened
-        if isinstance(content, Given) and (
-            content.server in self._leaving or (may_leave and content.server in self._here)
-        ):
-            return None
+        if isinstance(content, Given):
+            server = server_in(content.server)
+            if server in self._leaving or (may_leave and server in self._here):
+                return None
         self._opened = self._incoming[0].number
         return self._incoming.popleft()
 

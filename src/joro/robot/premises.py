@@ -77,15 +77,20 @@ class Premises:
         self._keeper.forget(server)
         return self._exclusions.forget(server)
 
-    def take_over(self, server: str, state: dict[bytes, bytes], free_at: float) -> ServerRecord:
-        """Take in a server of another robot, which may have asked it until `free_at`. Only after a commit."""
+    def take_over(
+        self, server: str, state: dict[bytes, bytes], free_at: float, pauses: float = 1.0
+    ) -> ServerRecord:
+        """Take in a server of another robot, which may have asked it until `free_at`. Only after a commit.
+
+        The first visit begins so many pauses later, or when the other had promised to come.
+        """
         record = self.frontier.adopt(server, state, self.dates)
         self._traps.recall(server, state.get(b"t" + server.encode()))
         rules = state.get(b"r" + server.encode())
         if rules is not None:
             self._exclusions.recall(server, msgspec.msgpack.decode(rules, type=RobotsRecord))
         if free_at:
-            record.ready_at = max(record.ready_at, free_at + self._robot.usual_s(server))
+            record.ready_at = max(record.ready_at, free_at + pauses * self._robot.usual_s(server))
         return record
 
     def take_late(self, server: str, late: Keys) -> None:

@@ -211,7 +211,7 @@ class Robot:
     def _send_foreign(self, urls: list[str], hops: int, cgi_hops: int, found_on: str) -> list[str]:
         ours = []
         for url in urls:
-            if self.neighbours.is_ours(server_of(url)):
+            if self.neighbours.is_ours(url):
                 ours.append(url)
             elif hops == URGENT or self.frontier.is_unfamiliar(url):
                 self.neighbours.offer(Link(url, hops, cgi_hops, found_on))
@@ -239,7 +239,7 @@ class Robot:
         self._enter([self._exclusions.learn(errand, visit, body)])
         self._watcher.rules_learned(errand.server)
         if self._settings.archive.tdmrep:
-            self.frontier.add([errand.server + TDM_FILE], 0)
+            self.frontier.add(self.neighbours.sow([errand.server + TDM_FILE]), 0)
 
     def _postpone(self, page: Page, errand: Errand | None, until: float) -> None:
         if errand is not None:
@@ -320,7 +320,7 @@ class Robot:
         inside = self._callers.wake, self._turns, self._exclusions, self._traps, self._keeper, planner
         self.neighbours = joined(Premises(self, *inside))
         self._visitor.closes_at = lambda: self.neighbours.open_until
-        self._exclusions.may_ask = self.neighbours.may_enter
+        self._exclusions.may_ask, self._manners.stretch = self.neighbours.may_enter, self.neighbours.stretch
         watching = self.frontier, refresh, self._keeper, self._boundary, self.neighbours
         self._watcher = Watcher(*watching, self._register, self._exclusions.rules, discovers=discovers)
         known = self._keeper, self._watcher, self._traps

@@ -127,7 +127,7 @@ class Watcher:
         guess: bool = False,
     ) -> None:
         """Read a source as soon as its server's turn comes, and from time to time; `page` named it."""
-        if not self._neighbours.is_ours(server_of(url)):
+        if not self._neighbours.is_ours(url):
             self._neighbours.offer(Link(url, page.hops, 0, page.url, kind))
             return
         sight, lookout = self._sights.of(url), self._sights.lookout(server_of(url))
@@ -302,7 +302,7 @@ class Watcher:
         """Let pages nobody has visited come first at their servers."""
         near = self._boundary.within(urls, page.hops + 1) if urls else []
         for url in near:
-            if self._neighbours.is_ours(server_of(url)):
+            if self._neighbours.is_ours(url):
                 self._sights.keep(url, structs.replace(self._sights.of(url), hops=page.hops + 1))
         if near:
             self._register(near, page, urgent=True)

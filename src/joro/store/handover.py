@@ -25,7 +25,7 @@ from rocksdict import WriteBatch
 from joro.model import Outcome
 from joro.store import accounts
 from joro.store.calendar import Entries
-from joro.store.frontier import Frontier
+from joro.store.frontier import Admission, Frontier
 from joro.store.journal import Keys, Recorded, by_server
 from joro.store.queue import Queue
 from joro.store.records import PageRecord, ServerRecord
@@ -48,6 +48,8 @@ class Movable(Frontier):
     def __init__(self, directory: Path, *, read_only: bool = False) -> None:
         super().__init__(directory, read_only=read_only)
         self.tell: Callable[[dict[str, Keys]], None] = lambda _: None
+        #: What is ours of a server's quota, where others have parts of it.
+        self.portion: Callable[[str, int], int] = lambda server, quota: quota
         self._batch = cast(WriteBatch, Recorded())
 
     def _write(self) -> None:
@@ -61,6 +63,10 @@ class Movable(Frontier):
                         batch.inner.put(_index_key(server, key[-8:]), b"")
             batch, self._batch = batch.inner, cast(WriteBatch, Recorded())
         self.write(batch)
+
+    def settle(self, quota: Callable[[str], int], admit: Admission = lambda urls, source: urls) -> list[str]:
+        """As any frontier does, within our portion of each server's quota."""
+        return super().settle(lambda server: self.portion(server, quota(server)), admit)
 
     @property
     def _untold(self) -> WriteBatch:
