@@ -161,6 +161,7 @@ def test_the_password_never_travels_in_the_open(tmp_path: Path) -> None:
         (("restart", "--pages", "50", "--unlimited"), "exclude each other"),
         (("seeds",), "no seed is given"),
         (("seeds", "ftp://a.example/"), "has the scheme 'ftp'"),
+        (("seeds", f"http://{'a.' * 200}jp/"), "a host that no one can look up"),
         (("seeds", "--seeds", "absent.txt"), "absent.txt cannot be read"),
         (("status", "--manager", "http://127.0.0.1:1"), "wants the operator's password"),
         (("password", "--file", "absent"), "absent cannot be read"),

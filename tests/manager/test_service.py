@@ -65,6 +65,13 @@ def test_a_bad_beat_is_refused_in_one_line_and_changes_nothing(
     assert hub.state() == before
 
 
+@pytest.mark.parametrize(
+    "query", ["", "server=a%00b", "server=%ff", "server=x&after=-1", "server=x&after=1e3"]
+)
+def test_a_journal_of_no_server_is_no_journal(hub: Desk, query: str) -> None:
+    assert hub.ask(f"{JOURNAL}?{query}", token=add_robot(hub.control, "tokyo")).status == 400
+
+
 def test_a_beat_without_end_is_refused(hub: Desk) -> None:
     token = add_robot(hub.control, "tokyo")
     answer = hub.ask(BEAT, bytes(BODY_LIMIT_BYTES + 1), token=token)

@@ -17,10 +17,10 @@ from joro.manager.classic_lists import MAX_TRANSFER
 from joro.manager.classic_robots import want_restart
 from joro.manager.mail import Outbox
 from joro.manager.restarting import order_restart
-from joro.manager.routing import offer
+from joro.manager.routing import SERVER_CHARS, offer
 from joro.manager.tokens import CLASSIC
 from joro.store.control import Control, Transaction
-from joro.url import canonical
+from joro.url import canonical, server_of
 
 #: Links shared out in one transaction.
 AT_ONCE = 2_000
@@ -40,7 +40,13 @@ def seeds_of(lines: Iterable[str]) -> list[str]:
 
 def add_seeds(control: Control, urls: Iterable[str], settings: Manager) -> None:
     """Let robots begin with these pages."""
-    share_out(control, [Link(url, hops=0) for url in urls], settings)
+    links = [Link(url, hops=0) for url in urls]
+    for link in links:
+        if len(server_of(link.url)) > SERVER_CHARS:
+            raise BadSeeds(
+                f"{link.url[:60]}… has a host that no one can look up", remedy="check its spelling"
+            )
+    share_out(control, links, settings)
 
 
 def share_out(control: Control, links: Sequence[Link], settings: Manager) -> None:

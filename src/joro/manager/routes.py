@@ -68,7 +68,8 @@ class _Desk:
     async def journal(self, request: Request) -> Response:
         name = await asyncio.to_thread(self._who, request)
         server, after = request.query_params.get("server", ""), request.query_params.get("after", "0")
-        if not server or not after.isdecimal() or len(after) > 18:
+        is_name = server.isascii() and server.isprintable() and server
+        if not is_name or not (after.isascii() and after.isdecimal()) or len(after) > 18:
             raise Refused(400, "ask ?server=SERVER&after=NUMBER")
         found = await asyncio.to_thread(page, self._control, name, server, int(after))
         return _packed(await asyncio.to_thread(encode, found))
