@@ -430,3 +430,26 @@ def test_the_log_of_a_day_goes_to_the_manager_once(
         assert [path.suffix for path in collection.logs.iterdir()] == [".gz"]
 
     runner.run(scenario())
+
+
+def test_a_beat_that_nobody_answers_is_followed_by_a_smaller_one(
+    collection: Collection, runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pulse, "KNOCK_S", 0.01)
+    monkeypatch.setattr(pulse, "LEAST_BYTES", 100)
+
+    async def scenario() -> None:
+        desk = await ours(collection, *(f"{A}/{n}" for n in range(9)))
+        desk.line.refusal = TransferError("away", remedy="wait")
+        for _ in range(9):
+            desk.visit(A)
+            desk.robot._commit()
+        await desk.until(lambda: desk.member.word.startswith("no manager"))
+        await asyncio.sleep(0.3)
+        beats, desk.line.refusal = len(desk.line.beats), None
+        await desk.until(lambda: not desk.member.has_posts)  # type: ignore[attr-defined]
+        told = desk.line.beats[beats:]
+        assert (len(told[0].posts), told[0].more) == (1, True)
+        assert sum(len(beat.posts) for beat in told) == 9
+
+    runner.run(scenario())

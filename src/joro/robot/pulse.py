@@ -23,7 +23,7 @@ from urllib.parse import quote
 import msgspec
 
 from joro.clock import Clock
-from joro.coordinate.beat import BEAT, JOURNAL, Answer, Changes, Given, JournalPage, Letter
+from joro.coordinate.beat import BEAT, BEAT_BYTES, JOURNAL, Answer, Changes, Given, JournalPage, Letter
 from joro.coordinate.caller import Managers, is_passing
 from joro.coordinate.health import tell_healthy
 from joro.coordinate.messages import SUBMIT_LOG
@@ -46,6 +46,8 @@ LEAST_PAUSE = 0.1
 #: The longest silence in a beat, as a part of the lease, so that another manager can still be asked; but a
 #: slow one gets two seconds, if the lease has as much: whoever hangs up on it comes again with the same.
 SILENCE, LEAST_SILENCE_S, MOST_SILENCE = 0.25, 2.0, 0.6
+#: A beat that nobody answered may have been too much at once: the next one has a quarter, and at least this.
+LEAST_BYTES = 64_000
 #: How often the logs are looked at, and again after a failure.
 LOGS_EVERY_S, LOGS_AGAIN_S = 60.0, 3_600.0
 #: A manager may take so long to read a day's log.
@@ -73,6 +75,7 @@ class Pulse:
         self._soon, self._letters = asyncio.Event(), asyncio.Event()
         self._loops: list[asyncio.Task[None]] = []
         self._silence_s = SILENCE_S
+        self._most_bytes = BEAT_BYTES
         self._heard_at = clock.now()
         self._problem = ""
         self.failure: Exception | None = None
@@ -85,7 +88,9 @@ class Pulse:
         return f"no manager for {self._clock.now() - self._heard_at:,.0f} s ({self._problem})"
 
     def start(self) -> None:
-        """Begin to beat."""
+        """Begin to beat, unless that has begun."""
+        if self._loops:
+            return
         loops = (self._beat_on(), self._read_letters(), self._bring_logs())
         self._loops = [asyncio.create_task(loop) for loop in loops]
         for loop in self._loops:
@@ -117,7 +122,7 @@ class Pulse:
 
     async def _beat(self, *, leaves: bool = False) -> float:
         """One beat; seconds to the next one."""
-        sent_at, told = self._clock.now(), self.member.beat(leaves=leaves)
+        sent_at, told = self._clock.now(), self.member.beat(leaves=leaves, most_bytes=self._most_bytes)
         try:
             answer = await self._told(self._beats, lambda: self._send(told))
         except TransferError as error:
@@ -126,6 +131,7 @@ class Pulse:
             if not self._problem:
                 log.warning("no manager answers: %s", error.problem)
             self._problem = error.problem
+            self._most_bytes = max(self._most_bytes // 4, LEAST_BYTES)
             return KNOCK_S
         if self._problem:
             log.warning("a manager answers again")
@@ -133,7 +139,10 @@ class Pulse:
         if answer.lease_s:
             wished_s = min(max(SILENCE * answer.lease_s, LEAST_SILENCE_S), SILENCE_S)
             self._silence_s = min(wished_s, MOST_SILENCE * answer.lease_s)
+        self._most_bytes = min(2 * self._most_bytes, BEAT_BYTES)
         self.member.answered(answer, sent_at)
+        if self.member.has_more_posts:
+            self.hurry()
         tell_healthy()
         self._letters.set()
         return answer.beat_s
