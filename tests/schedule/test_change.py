@@ -85,14 +85,8 @@ def test_a_page_that_becomes_slower_is_learned_anew() -> None:
 def test_what_is_known_fades_into_what_is_expected() -> None:
     known = watched([1.0] * 30, [True] * 30)
     likelihood = np.zeros((1, BINS), np.float32)
-    faded = change.observe(known, likelihood, EVEN, [1e9 * DAY_S], [True], 99 / DAY_S)
+    faded = change.observe(known, likelihood, EVEN, [1e9 * DAY_S], [True])
     assert change.posterior(faded, EVEN)[0] == pytest.approx(np.full(BINS, 1 / BINS), abs=0.01)
-
-
-def test_a_year_away_makes_nobody_forget_more_than_a_day() -> None:
-    known, likelihood = watched([1.0] * 30, [True] * 30), np.zeros((1, BINS), np.float32)
-    day, year = (change.observe(known, likelihood, EVEN, [away * DAY_S], [True]) for away in (1, 365))
-    assert day["unlikely"].tolist() == year["unlikely"].tolist()
 
 
 def test_a_trusted_date_tells_more_than_a_change_alone() -> None:

@@ -124,7 +124,7 @@ def estimates(change_per_day: Array, later: Array, visits: tuple[int, int], drif
 def test_ten_thousand_pages_are_known_to_a_fifth_after_twenty_visits() -> None:
     """No estimator could do much better: twenty visits hold information for a median error of 18.7 %."""
     true = rates(10_000, median=0.05, spread=1.0)
-    ratio = estimates(true, true, (20, 0), change.DRIFT_PER_S) / true
+    ratio = estimates(true, true, (20, 0), drift_per_s=0.0) / true
     assert np.median(np.abs(ratio - 1)) < 0.20
     assert ratio.mean() == pytest.approx(1.0, abs=0.05)
     assert np.exp(np.log(ratio).mean()) == pytest.approx(1.0, abs=0.02)
@@ -144,5 +144,5 @@ def test_pages_that_change_their_ways_are_learned_anew_because_we_forget(times: 
         np.median(np.abs(estimates(true, times * true, (30, 30), drift) / (times * true) - 1))
         for drift in (change.DRIFT_PER_S, 0.0)
     ]
-    assert errors[0] < 0.33
+    assert errors[0] < 0.30
     assert errors[1] > 0.55
