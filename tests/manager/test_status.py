@@ -4,7 +4,6 @@ from joro.clock import FakeClock
 from joro.config.cooperate import Manager
 from joro.coordinate.beat import Beat, Link, Post
 from joro.manager.beats import beat
-from joro.manager.rounds import Rounds
 from joro.manager.status import status
 from joro.store.control import Control
 from tests.manager.robots import register
@@ -65,15 +64,3 @@ def test_it_is_quiet_when_nobody_has_anything_left(
     with control.transaction() as transaction:
         transaction.run(statement)
     assert status(control)["quiet"] is is_quiet
-
-
-def test_rounds_move_what_silent_robots_held(control: Control, clock: FakeClock) -> None:
-    register(control, "a", "b")
-    beat(control, Beat("a", "a", clock.now(), posts=[Post(1, links=[Link("http://s.example/", 0)])]), RULES)
-    clock._now += 71.0
-    beat(control, Beat("b", "b", clock.now()), RULES)
-    rounds = Rounds(control, RULES)
-    rounds.once()
-    assert [robot["servers"] for robot in status(control)["robots"]] == [0, 1]
-    rounds.start()
-    rounds.stop()

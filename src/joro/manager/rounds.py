@@ -4,6 +4,9 @@ In:    the control store.
 Out:   servers of silent robots move, journals are folded, and servers are shared out better.
 Never: ends because the database did; it says so once and tries again. Does what only one may do alone without
        the store's leave: `failover` and `planning` see to that, in every manager alike.
+
+After a start, after the store was away, and when its clock has jumped, leases may have ended for no fault of
+robots. Then servers stay where they are for a grace, in which whoever lives calls again.
 """
 
 from __future__ import annotations
@@ -38,8 +41,11 @@ class Rounds:
         self._thread = threading.Thread(target=self._run, name="rounds", daemon=True)
         self._folded_at = time.monotonic()
         self._is_lost = False
+        self._calm_until = 0.0
+        self._offset: float | None = None  # of the store's clock to that of this machine
 
     def start(self) -> None:
+        self._keep_calm()
         self._thread.start()
 
     def stop(self) -> None:
@@ -56,12 +62,15 @@ class Rounds:
                 if not self._is_lost:
                     log.warning("%s", error)
                 self._is_lost = True
+                self._keep_calm()
             except Exception:
                 log.exception("a round failed; the next one follows")
 
     def once(self) -> None:
         """One round."""
-        moved = failover_round(self._control, self._settings)
+        self._watch_clock()
+        is_calm = time.monotonic() < self._calm_until
+        moved = 0 if is_calm else failover_round(self._control, self._settings)
         if moved:
             log.info("%d servers of silent robots went to others", moved)
         wanted = planning_round(self._control, self._settings)
@@ -73,3 +82,14 @@ class Rounds:
         if time.monotonic() - self._folded_at >= FOLD_S:
             fold_round(self._control)
             self._folded_at = time.monotonic()
+
+    def _keep_calm(self) -> None:
+        self._calm_until = time.monotonic() + self._settings.grace_s
+
+    def _watch_clock(self) -> None:
+        with self._control.reading() as transaction:
+            offset = transaction.now - time.monotonic()
+        if self._offset is not None and abs(offset - self._offset) > self._settings.grace_s / 2:
+            log.warning("the clock of the control store has jumped by %.1f s", offset - self._offset)
+            self._keep_calm()
+        self._offset = offset
