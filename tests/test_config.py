@@ -277,7 +277,7 @@ def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
 def test_every_setting_says_why_and_every_number_with_a_unit_names_it() -> None:
     for _, key, value, why in config.settings():
         assert why, key
-        assert not isinstance(value, float) or key.endswith("_s"), key
+        assert not isinstance(value, float) or key.endswith(("_s", "_percent", "_mb")), key
 
 
 def test_defaults_are_within_their_own_ranges_and_not_shared() -> None:
