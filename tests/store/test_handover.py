@@ -207,6 +207,30 @@ def test_pages_visited_elsewhere_are_visited_and_pages_found_there_are_found(tmp
     assert len(list(other.frontier.scan(b"q"))) == 2
 
 
+@pytest.mark.parametrize("is_awake", [True, False])
+def test_a_page_that_was_visited_elsewhere_is_not_taken_before_the_commit_either(
+    tmp_path: Path, is_awake: bool
+) -> None:
+    one, other = Desk(tmp_path), Desk(tmp_path)
+    for desk in (one, other):
+        desk.find(f"{A}/1", f"{A}/2")
+        desk.commit()
+    one.visit(A, 50.0)
+    one.commit()
+    if is_awake:
+        other.frontier._queues[A].heap.clear()
+        other.frontier._queues[A].more = True
+    else:
+        del other.frontier._queues[A]
+    other.frontier.merge(A, one.told[A][-1][1], dates)
+    other.frontier.settle(lambda server: 1_000)
+    other.frontier.wake()
+    for _ in range(3):
+        other.visit(A, 60.0)
+    other.commit()
+    assert (other.frontier.server(A).found, other.frontier.server(A).visited) == (2, 2)
+
+
 def test_what_was_told_late_counts_once(tmp_path: Path) -> None:
     one, other, third = Desk(tmp_path), Desk(tmp_path), Desk(tmp_path)
     one.find(f"{A}/1", f"{A}/2")

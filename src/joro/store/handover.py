@@ -182,8 +182,9 @@ class Movable(Frontier):
         if (mine is not None and mine.time >= page.time) or any(_is_of(mark, key) for key in queue.taken):
             return False
         key, value = self._waiting(queue, server, mark)
-        if value is not None:
-            queue.heap = sorted(entry for entry in queue.heap if entry[0] != key)  # a sorted list is a heap
+        if value is not None:  # until the next commit the disk says that it waits: nobody may find it there
+            self._queues.setdefault(server, Queue(more=True)).withdraw(key, value)
+            self._finished.append((server, key))
             self._batch.delete(key)
             record.due = max(record.due - (mine is not None), 0)
         elif mine is not None:
