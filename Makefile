@@ -21,13 +21,13 @@ check: $(READY) ## Format, lint, types, floors and the fast tests, in under two 
 	@CORES=$(CORES) scripts/check.sh
 
 bench: $(READY) ## Measure; fail when a floor is broken (ONLY=name: one of bench/*.py)
-	@$(BIN)/python -m bench.run $(if $(ONLY),--only $(ONLY))
+	@PYTHONPATH=$$($(BIN)/python -m scripts.core) $(BIN)/python -m bench.run $(if $(ONLY),--only $(ONLY))
 
 docs: $(READY) ## Write docs/reference/ again from the settings and commands
 	@$(BIN)/python -m scripts.reference
 
 clean: ## Remove everything that these targets made
-	@rm -rf .venv .peers demo build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench/latest.json
+	@rm -rf .venv .peers .core demo build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench/latest.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Made once; made up to date when the dependencies may have changed.
