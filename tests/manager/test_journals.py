@@ -7,7 +7,18 @@ from hypothesis import strategies as st
 from joro.clock import FakeClock
 from joro.coordinate.beat import Changes
 from joro.manager import journals
-from joro.manager.journals import FOLD_ENTRIES, Key, file, fold, fold_round, folded, packed, page, unpacked
+from joro.manager.journals import (
+    FOLD_ENTRIES,
+    Key,
+    carry_out,
+    file,
+    fold_round,
+    folded,
+    folds,
+    packed,
+    page,
+    unpacked,
+)
 from joro.manager.routing import register
 from joro.store.control import Control
 from tests.manager.robots import register as register_robots
@@ -69,28 +80,44 @@ def test_a_long_journal_has_pages(control: Control, monkeypatch: pytest.MonkeyPa
 @given(st.lists(keys, min_size=1, max_size=8))
 def test_folding_keeps_the_last_value_of_every_key(entries: list[list[Key]]) -> None:
     whole = {key: value for entry in entries for key, value in entry}
-    assert dict(folded(entries, forget=False)) == whole
-    assert dict(folded(entries, forget=True)) == {k: v for k, v in whole.items() if v is not None}
+    [(number, every)] = folded(list(enumerate(entries, 1)), forget=False)
+    [(_, alive)] = folded(list(enumerate(entries, 1)), forget=True)
+    assert (number, dict(every)) == (len(entries), whole)
+    assert dict(alive) == {key: value for key, value in whole.items() if value is not None}
+
+
+@given(st.lists(keys, min_size=1, max_size=8), st.integers(0, 8), st.integers(1, 6))
+def test_whoever_has_read_a_part_misses_nothing_by_folding(
+    entries: list[list[Key]], read: int, chunk_bytes: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(journals, "CHUNK_BYTES", chunk_bytes)
+        after = folded(list(enumerate(entries, 1)), forget=False)
+    seen = {key: value for entry in entries[:read] for key, value in entry}
+    seen |= {key: value for number, entry in after if number > read for key, value in entry}
+    assert seen == {key: value for entry in entries for key, value in entry}
+    assert after[-1][0] == len(entries)
+    assert [number for number, _ in after] == sorted({number for number, _ in after})
 
 
 def test_many_entries_become_one_with_the_last_number(control: Control) -> None:
     filed(control, [(b"a", b"1")], [(b"b", b"2")], [(b"a", b"3")])
     with control.transaction() as transaction:
-        fold(transaction, S)
+        carry_out(transaction, S, folds(transaction, S))
     assert read(control) == [(3, False, [(b"b", b"2"), (b"a", b"3")])]
 
 
 def test_what_came_late_is_not_folded(control: Control) -> None:
     filed(control, [(b"a", b"1")], [(b"b", b"2")], [(b"c", b"3")], [(b"a", b"4")], [(b"d", b"5")], late=(3,))
     with control.transaction() as transaction:
-        fold(transaction, S)
+        carry_out(transaction, S, folds(transaction, S))
     assert [(number, late) for number, late, _ in read(control)] == [(2, False), (3, True), (5, False)]
 
 
 def test_nothing_a_reader_was_promised_goes_behind_its_number(control: Control) -> None:
     filed(control, *[[(b"a", b"1")]] * 6, given_number=3)
     with control.transaction() as transaction:
-        fold(transaction, S)
+        carry_out(transaction, S, folds(transaction, S))
     assert [number for number, _, _ in read(control)] == [3, 6]
 
 
@@ -102,19 +129,33 @@ def test_keys_that_went_are_forgotten_only_long_after_all_was_read(
     clock._now = 10_000.0
     with control.transaction() as transaction:
         transaction.run("UPDATE servers SET read_at = 8000")
-        fold(transaction, S)
+        carry_out(transaction, S, folds(transaction, S))
     assert [entry for _, _, entry in read(control)] == [[(b"a", b"1"), (b"b", b"2")], last]
     with control.transaction() as transaction:
         transaction.run("UPDATE servers SET read_at = 6000")
-        fold(transaction, S)
+        carry_out(transaction, S, folds(transaction, S))
     assert [entry for _, _, entry in read(control)] == [[(b"b", b"2"), last[1]]]
+
+
+def test_what_changed_while_a_fold_was_made_is_left_as_it_is(control: Control) -> None:
+    filed(control, [(b"a", b"1")], [(b"b", b"2")])
+    with control.reading() as transaction:
+        plans = folds(transaction, S)
+    with control.transaction() as transaction:
+        transaction.run("UPDATE servers SET given_number = 2, since = 1000")
+        carry_out(transaction, S, plans)
+    assert [number for number, _, _ in read(control)] == [1, 2]
+    with control.transaction() as transaction:
+        transaction.run("DELETE FROM journal WHERE number = 1")
+        carry_out(transaction, S, plans)
+    assert [number for number, _, _ in read(control)] == [2]
 
 
 def test_a_big_entry_is_left_until_as_much_has_come_after_it(control: Control) -> None:
     big = [(number.to_bytes(2), bytes([number % 251, number % 241]) * 20) for number in range(500)]
     filed(control, big, [(b"a", b"1")], [(b"b", b"2")])
     with control.transaction() as transaction:
-        fold(transaction, S)
+        carry_out(transaction, S, folds(transaction, S))
     assert [number for number, _, _ in read(control)] == [1, 3]
 
 

@@ -197,7 +197,7 @@ class Cooperation(RuleBasedStateMachine):
     @rule(manager=managers, server=servers)
     def fold(self, manager: int, server: str) -> None:
         with self.managers[manager].transaction() as transaction:
-            journals.fold(transaction, server)
+            journals.carry_out(transaction, server, journals.folds(transaction, server))
 
     @invariant()
     def nobody_shares_a_server(self) -> None:
@@ -282,6 +282,7 @@ class Cooperation(RuleBasedStateMachine):
 def short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let journals have several pages here, too."""
     monkeypatch.setattr(journals, "PAGE_BYTES", 400)
+    monkeypatch.setattr(journals, "CHUNK_BYTES", 60)
 
 
 def run(opened: Callable[[FakeClock], list[Control]], examples: int, steps: int) -> None:

@@ -11,14 +11,15 @@ of the journal before; a while after its owner has read all of it they are left 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 import msgspec
 from isal import isal_zlib
 
 from joro.coordinate.beat import PAGE_BYTES, Changes, JournalPage
-from joro.store.control import Control, Transaction
+from joro.store.control import Control, Row, Transaction
 
 Key = tuple[bytes, bytes | None]
 
@@ -30,6 +31,8 @@ FOLD_SERVERS = 200
 FORGET_S = 3_600.0
 #: Of short journals nobody notes that they were read; by then they were.
 SHORT_S = 86_400.0
+#: Folded entries are about so long, before they are packed: a reader gets one at a time.
+CHUNK_BYTES = 2_000_000
 #: Entries lie here packed to about a quarter.
 PACKED = 4
 #: Below this nothing is gained by packing.
@@ -110,30 +113,69 @@ def fold_round(control: Control) -> int:
             FOLD_SERVERS,
         )
     for (server,) in grown:
+        with control.reading() as transaction:  # unpacking and packing hold nobody up
+            plans = folds(transaction, server)
         with control.transaction() as transaction:
-            fold(transaction, server)
+            carry_out(transaction, server, plans)
     return len(grown)
 
 
-def fold(transaction: Transaction, server: str) -> None:
-    """Let entries that did not come late become one, under the last of their numbers.
+@dataclass(frozen=True)
+class Fold:
+    """Entries with these numbers are to become those; if meanwhile nobody else owns the server."""
+
+    numbers: list[int]
+    entries: list[tuple[int, bytes]]
+    tenure: Row
+
+
+def folds(transaction: Transaction, server: str) -> list[Fold]:
+    """How entries that did not come late can become few.
 
     Its owner was told to read up to a number: nothing from before it goes to an entry after it, until it has.
     """
     sizes = transaction.rows(
         "SELECT number, late, length(body) FROM journal WHERE server = ? ORDER BY number", server
     )
-    is_read, given = _is_read(transaction, server), _given(transaction, server)
-    for (late, _), run in groupby(sizes, key=lambda row: (bool(row[1]), is_read or row[0] > given)):
+    is_read, tenure = _is_read(transaction, server), _tenure(transaction, server)
+    plans: list[Fold] = []
+    for (late, _), run in groupby(sizes, key=lambda row: (bool(row[1]), is_read or row[0] > tenure[1])):
         numbers = _worth([(number, length) for number, _, length in run])
         if not late and len(numbers) > 1:
-            _fold(transaction, server, numbers, forget=is_read and numbers[0] == sizes[0][0])
+            entries = folded(
+                _bodies(transaction, server, numbers), forget=is_read and numbers[0] == sizes[0][0]
+            )
+            plans.append(Fold(numbers, [(number, packed(keys)) for number, keys in entries], tenure))
+    return plans
+
+
+def carry_out(transaction: Transaction, server: str, plans: Sequence[Fold]) -> None:
+    """Put the new entries in the place of the old ones, where these are still there."""
+    where = "server = ? AND number >= ? AND number <= ?"
+    for each in plans:
+        place = (server, each.numbers[0], each.numbers[-1])
+        there = transaction.rows(f"SELECT number FROM journal WHERE {where} ORDER BY number", *place)
+        if [number for (number,) in there] == each.numbers and _tenure(transaction, server) == each.tenure:
+            transaction.run(f"DELETE FROM journal WHERE {where}", *place)
+            rows = [(server, number, 0, body) for number, body in each.entries]
+            transaction.insert("journal", "server, number, late, body", rows)
     transaction.run("UPDATE servers SET folded_number = journal_number WHERE name = ?", server)
 
 
-def _given(transaction: Transaction, server: str) -> int:
-    found = transaction.rows("SELECT given_number FROM servers WHERE name = ?", server)
-    return int(found[0][0]) if found else 0
+def _tenure(transaction: Transaction, server: str) -> Row:
+    """Who owns it, and up to which number it was told to read; and how far that has got."""
+    found = transaction.rows("SELECT owner, given_number, since, read_at FROM servers WHERE name = ?", server)
+    return found[0] if found else (None, 0, 0.0, None)
+
+
+def _bodies(transaction: Transaction, server: str, numbers: Sequence[int]) -> Iterator[tuple[int, list[Key]]]:
+    for number, body in transaction.rows(
+        "SELECT number, body FROM journal WHERE server = ? AND number >= ? AND number <= ? ORDER BY number",
+        server,
+        numbers[0],
+        numbers[-1],
+    ):
+        yield number, unpacked(body)
 
 
 def _worth(run: Sequence[tuple[int, int]]) -> list[int]:
@@ -146,15 +188,6 @@ def _worth(run: Sequence[tuple[int, int]]) -> list[int]:
         first -= 1
         size += run[first][1]
     return [number for number, _ in run[first:]]
-
-
-def _fold(transaction: Transaction, server: str, numbers: Sequence[int], *, forget: bool) -> None:
-    where = "server = ? AND number >= ? AND number <= ?"
-    place = (server, numbers[0], numbers[-1])
-    rows = transaction.rows(f"SELECT body FROM journal WHERE {where} ORDER BY number", *place)
-    keys = folded((unpacked(body) for (body,) in rows), forget=forget)
-    transaction.run(f"DELETE FROM journal WHERE {where}", *place)
-    transaction.insert("journal", "server, number, late, body", [(server, numbers[-1], 0, packed(keys))])
 
 
 def _is_read(transaction: Transaction, server: str) -> bool:
@@ -175,14 +208,30 @@ def _is_read(transaction: Transaction, server: str) -> bool:
     )
 
 
-def folded(bodies: Iterable[Sequence[Key]], *, forget: bool) -> list[Key]:
-    """The last value of each key; `forget`: without those that are gone."""
-    last: dict[bytes, bytes | None] = {}
-    for keys in bodies:
-        for key, value in keys:
+def folded(entries: Iterable[tuple[int, Sequence[Key]]], *, forget: bool) -> list[tuple[int, list[Key]]]:
+    """The last value of each key, in entries of some length; `forget`: without keys that are gone.
+
+    An entry has only what was changed up to its own number: whoever has read a part of the old ones, and goes
+    on with the new, misses nothing.
+    """
+    last: dict[bytes, tuple[int, bytes | None]] = {}
+    number = 0
+    for number, changes in entries:
+        for key, value in changes:
             last.pop(key, None)  # so that keys keep the order of their last change
-            last[key] = value
-    return [(key, value) for key, value in last.items() if not (forget and value is None)]
+            last[key] = number, value
+    chunks: list[tuple[int, list[Key]]] = [(0, [])]
+    size = 0
+    for changed, pairs in groupby(last.items(), key=lambda pair: pair[1][0]):
+        if size >= CHUNK_BYTES:
+            chunks.append((0, []))
+            size = 0
+        keys = [(key, value) for key, (_, value) in pairs if not (forget and value is None)]
+        size += sum(len(key) + len(value or b"") for key, value in keys)
+        chunks[-1][1].extend(keys)
+        chunks[-1] = changed, chunks[-1][1]
+    chunks[-1] = number, chunks[-1][1]
+    return chunks
 
 
 def by_server(posts: Iterable[Sequence[Changes]]) -> dict[str, list[Key]]:
