@@ -17,7 +17,7 @@ LINE = b'"http://a.jp/",90,4096,250,"HTTP/1.0 200 OK"\n'
 SMALL = Limits(list_bytes=100_000, log_bytes=100_000, unpacked_bytes=1_000_000)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def hub(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
     is_file = request.param == "sqlite"
     database = "" if is_file else request.getfixturevalue("postgres").new_database()

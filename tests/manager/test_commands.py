@@ -65,6 +65,7 @@ def now_of(hub: Collection) -> float:
     return float(json.loads(joro("status", "-C", hub.path, "--json"))["now"])
 
 
+@pytest.mark.slow
 def test_a_robot_that_is_added_can_beat_and_has_the_seeds_servers(hub: Collection) -> None:
     token = joro("robot", "add", "-C", hub.path, "tokyo")
     with serving(hub) as (_, url):
@@ -85,6 +86,7 @@ def test_a_machine_of_several_robots_gets_a_file_of_tokens(hub: Collection, tmp_
     assert joro("robot", "list", "-C", hub.path).count("osaka-") == 2
 
 
+@pytest.mark.slow
 def test_a_robot_that_says_no_more_is_down(tmp_path: Path) -> None:
     hub = collection_at(tmp_path / "hub", lease_s=1.0, grace_s=0.5)
     token = joro("robot", "add", "-C", hub.path, "tokyo")
@@ -120,6 +122,7 @@ def test_what_is_refused_is_in_the_log(hub: Collection) -> None:
     assert "WARNING refused POST /cooperate/beat to 127.0.0.1: 403 the token belongs to no robot" in log
 
 
+@pytest.mark.slow
 def test_seeds_and_status_travel_over_tls_with_the_password(tmp_path: Path) -> None:
     authority = trustme.CA()
     issued = authority.issue_cert("127.0.0.1")

@@ -17,7 +17,7 @@ from tests.redistribute.stand import running
 PASSWORD = "correct horse battery"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def hub(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
     is_file = request.param == "sqlite"
     database = "" if is_file else request.getfixturevalue("postgres").new_database()
