@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from joro.coordinate.beat import Piece
 from joro.coordinate.split import split
-from joro.coordinate.units import allowance, holds, is_part, part_name, server_in
+from joro.coordinate.units import allowance, homes, is_part, lies_in, part_name, server_in
 
 
 def test_a_part_is_named_after_its_server() -> None:
@@ -15,14 +15,14 @@ def test_a_part_is_named_after_its_server() -> None:
 
 def test_the_innermost_directory_decides_whose_a_page_is() -> None:
     piece = Piece(["/", "/a/b/"], ["/a/"], 2.0)
-    assert holds(piece, "http://a.example/a/b/c.html")
-    assert not holds(piece, "http://a.example/a/c.html")
-    assert holds(piece, "http://a.example/new")
+    assert lies_in(homes(piece), "http://a.example/a/b/c.html")
+    assert not lies_in(homes(piece), "http://a.example/a/c.html")
+    assert lies_in(homes(piece), "http://a.example/new")
 
 
 def test_a_query_is_no_directory() -> None:
     piece = Piece(["/"], ["/a/"], 2.0)
-    assert holds(piece, "http://a.example/page?back=/a/")
+    assert lies_in(homes(piece), "http://a.example/page?back=/a/")
 
 
 @given(

@@ -3,13 +3,14 @@
 import asyncio
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from joro.clock import FakeClock
 from joro.config.cooperate import Manager
 from joro.coordinate.beat import Beat, Changes, Effort, Given, Late, Link, Links, Lost, Post, Wanted
-from joro.coordinate.units import holds, server_in
+from joro.coordinate.units import homes, lies_in, server_in
 from joro.manager.beats import beat
 from joro.manager.failover import failover_round
 from joro.manager.journals import page
@@ -17,12 +18,14 @@ from joro.manager.recount import recounted
 from joro.manager.restarting import order_restart
 from joro.manager.splitting import Known, cuts, parts_of, splitting_round
 from joro.store.control import Control
+from joro.store.control_postgres import PostgresControl
 from joro.store.cutting import joined, urls_of
 from joro.store.journal import Keys, fold
 from joro.store.queue import queue_key, queue_value
 from joro.store.records import PageRecord, ServerRecord, Upkeep
 from joro.url import fingerprint
 from tests.manager.robots import register
+from tests.postgres import postgres_server
 
 S = "http://big.example"
 SPLITTING = Manager(lease_s=3.0, grace_s=1.0, skew_s=1e9, plan_every_s=10.0, split_above_mb=1.0)
@@ -165,7 +168,7 @@ def test_a_big_server_is_asked_for_and_shared_by_directory(control: Control, clo
     for each in given.values():
         state, _ = stage.journal(each.server)
         assert each.piece is not None
-        assert pages(list(state.items())) == {url for url in URLS if holds(each.piece, url)}
+        assert pages(list(state.items())) == {url for url in URLS if lies_in(homes(each.piece), url)}
         assert server(state).found == 8
         assert abs(each.piece.stretch - 3.0) < 1e-9
     assert sorted(each.piece.phase for each in given.values() if each.piece) == [0.0, 1 / 3, 2 / 3]
@@ -204,7 +207,7 @@ def test_links_go_to_whoever_has_the_directory_also_those_found_meanwhile(
         [given] = [each for each in contents if isinstance(each, Given)]
         links = [link for each in contents if isinstance(each, Links) for link in each.links]
         assert given.piece is not None
-        assert [holds(given.piece, link.url) for link in links] == [True], robot
+        assert [lies_in(homes(given.piece), link.url) for link in links] == [True], robot
     assert sum(isinstance(each, Links) for each in more + stage.call("a") + stage.call("b")) == 1
 
 
@@ -218,7 +221,7 @@ def test_what_is_told_late_of_the_whole_server_reaches_the_parts(control: Contro
         [late] = [letter for letter in letters[robot] if isinstance(letter, Late)]
         assert late.changes.server == each.server
         assert each.piece is not None
-        assert pages(late.changes.keys) == {url for url in URLS if holds(each.piece, url)}
+        assert pages(late.changes.keys) == {url for url in URLS if lies_in(homes(each.piece), url)}
         assert len(stage.journal(each.server)[1]) == 1
 
 
@@ -293,3 +296,17 @@ def test_a_robot_that_restarts_begins_at_the_top_of_its_directories(
     assert [each.piece for each in letters if isinstance(each, Given)] == [piece]
     links = [link.url for each in letters if isinstance(each, Links) for link in each.links]
     assert links == [server_in(given["b"].server) + directory for directory in piece.directories]
+
+
+@pytest.mark.slow
+def test_postgresql_splits_and_joins_as_a_file_does(clock: FakeClock) -> None:
+    with postgres_server() as database:
+        for story in (
+            test_with_fewer_robots_than_parts_they_become_one_server_again,
+            test_what_is_told_late_of_the_whole_server_reaches_the_parts,
+        ):
+            control = PostgresControl(database.new_database(), clock)
+            try:
+                story(control, clock)
+            finally:
+                control.close()

@@ -11,6 +11,8 @@ robot has at most one part of a server, so inside the robot everything keeps the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from joro.coordinate.beat import Piece
 from joro.coordinate.split import home
 from joro.url import path_of
@@ -38,10 +40,14 @@ def directory_path(url: str) -> str:
     return path_of(url).partition("?")[0]
 
 
-def holds(piece: Piece, url: str) -> bool:
-    """Does this page of the server belong to the part?"""
-    mine = frozenset(piece.directories)
-    return home(directory_path(url), mine.union(piece.others)) in mine
+def homes(piece: Piece) -> dict[str, bool]:
+    """The directories of a server, and whether each belongs to the part."""
+    return dict.fromkeys(piece.others, False) | dict.fromkeys(piece.directories, True)
+
+
+def lies_in(directories: Mapping[str, bool], url: str) -> bool:
+    """Does this page of the server belong to the part of which these are the `homes`?"""
+    return directories[home(directory_path(url), directories)]
 
 
 def allowance(piece: Piece, quota: int) -> int:

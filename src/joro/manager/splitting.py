@@ -137,9 +137,14 @@ def _known(transaction: Transaction, name: str) -> Known:
 
 
 def parts_of(known: Known, kb: float, robots: int, settings: Manager) -> list[tuple[tuple[str, ...], float]]:
-    """Directories and stretch of each part; none, if the server cannot be split."""
+    """Directories and stretch of each part; none, if the server cannot be split.
+
+    Pages that wait will be as long as those that were visited: so many parts that none is too big then.
+    """
     pages = Counter(_directory(url) for url in urls_of(known.state.items()).values())
-    most = min(robots, math.ceil(kb / max(settings.split_above_mb * _KB_A_MB, 1.0)))
+    collected = sum(key[:1] == b"p" for key in known.state)
+    expected_kb = kb * max(pages.total() / max(collected, 1), 1.0)
+    most = min(robots, math.ceil(expected_kb / max(settings.split_above_mb * _KB_A_MB, 1.0)))
     if not pages or most < 2:
         return []
     parts = split({directory: float(count) for directory, count in pages.items()}, most, 1.0)

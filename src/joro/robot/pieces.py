@@ -12,7 +12,7 @@ from __future__ import annotations
 import msgspec
 
 from joro.coordinate.beat import Given, Piece
-from joro.coordinate.units import allowance, holds, server_in
+from joro.coordinate.units import allowance, homes, lies_in, server_in
 from joro.store.handover import Movable
 
 #: Under which names the frontier remembers parts.
@@ -28,6 +28,7 @@ class Pieces:
         self._held = {
             server: msgspec.msgpack.decode(packed, type=tuple[str, Piece]) for server, packed in kept.items()
         }
+        self._homes = {server: homes(piece) for server, (_, piece) in self._held.items()}
         frontier.portion = self._portion
 
     def take(self, given: Given) -> None:
@@ -35,12 +36,14 @@ class Pieces:
         server = server_in(given.server)
         if given.piece is not None:
             self._held[server] = given.server, given.piece
+            self._homes[server] = homes(given.piece)
             self._frontier.keep(_PART + server, msgspec.msgpack.encode(self._held[server]))
         else:
             self.drop(server)
 
     def drop(self, server: str) -> None:
         """Nothing of the server is ours any more."""
+        self._homes.pop(server, None)
         if self._held.pop(server, None) is not None:
             self._frontier.keep(_PART + server, None)
 
@@ -50,7 +53,7 @@ class Pieces:
 
     def has(self, server: str, url: str) -> bool:
         """Is the page in what we have of its server?"""
-        return server not in self._held or holds(self._held[server][1], url)
+        return server not in self._homes or lies_in(self._homes[server], url)
 
     def stretch(self, server: str) -> float:
         """How many times as long pauses are."""
