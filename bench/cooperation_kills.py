@@ -52,7 +52,7 @@ def figures() -> dict[str, tuple[float, str]]:
     ):
         verdict = play(stage)
     print(verdict)
-    for line in (*verdict.lost, *verdict.at_once, *verdict.inside_interval)[:20]:
+    for line in (*verdict.lost, *verdict.at_once, *verdict.inside_interval, *stage.ended)[:20]:
         print(f"  {line}")
     return {
         "cooperation.kills": (sum(stage.killed.values()), "kills"),

@@ -62,7 +62,7 @@ class Scene:
     database: Postgres
     exchange: Nats | None = None
     killed: Counter[str] = field(default_factory=Counter)
-    ended: Counter[str] = field(default_factory=Counter)  # robots that ended by themselves: none should
+    ended: Counter[str] = field(default_factory=Counter)  # last words of those who ended by themselves
 
     @property
     def workers(self) -> list[Worker]:
@@ -182,7 +182,7 @@ class Plugs:
         """A robot that ended by itself is started again, as an operator's supervisor would, and counted."""
         for worker in self._stage.workers:
             if worker.name not in self._away and not worker.is_running:
-                self._stage.ended[worker.name] += 1
+                self._stage.ended[worker.last_words] += 1
                 worker.start()
 
     def _back(self, worker: Worker, seconds: float, comes: Callable[[], None]) -> None:

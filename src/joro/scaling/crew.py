@@ -52,6 +52,12 @@ class Worker:
         return self.collection.with_suffix(".log")
 
     @property
+    def last_words(self) -> str:
+        """What it said last."""
+        said = self.log.read_text(encoding="utf-8").strip() if self.log.exists() else ""
+        return f"{self.name}: {said.splitlines()[-1] if said else 'nothing'}"
+
+    @property
     def is_running(self) -> bool:
         """Has it been started, and not ended?"""
         return self.process is not None and self.process.poll() is None
@@ -154,8 +160,4 @@ class Crew:
     def last_words(self) -> str:
         """What each of them said last."""
         workers = [*self.managers.values(), *self.robots.values()]
-        return "; ".join(
-            f"{worker.name}: {worker.log.read_text(encoding='utf-8').strip().splitlines()[-1:]}"
-            for worker in workers
-            if worker.log.exists()
-        )
+        return "; ".join(worker.last_words for worker in workers)
