@@ -168,9 +168,12 @@ class Cooperation(RuleBasedStateMachine):
     def pass_time(self, seconds: float) -> None:
         self.clock._now += seconds
 
-    @rule(name=robots)
-    def let_others_take_over(self, name: str) -> None:
-        """Everyone but one works on; it is silent for longer than its lease."""
+    @rule(name=robots, page=st.sampled_from(["", "a", "b"]))
+    def let_others_take_over(self, name: str, page: str) -> None:
+        """Everyone but one works on; it is silent for longer than its lease, its last visits untold."""
+        for server in SERVERS:
+            if self.robots[name].may_visit(server):
+                self.robots[name].visit(server, [f"{server}/{page}"])
         for seconds in (2.5, 0.4, 2.1):
             self.clock._now += seconds
             self._call_all_but(name)
