@@ -62,7 +62,7 @@ class Scene:
     database: Postgres
     exchange: Nats | None = None
     killed: Counter[str] = field(default_factory=Counter)
-    ended: Counter[str] = field(default_factory=Counter)  # last words of those who ended by themselves
+    ended: Counter[str] = field(default_factory=Counter)  # last words of robots that ended by themselves
 
     @property
     def workers(self) -> list[Worker]:
@@ -179,10 +179,14 @@ class Plugs:
             time.sleep(0.05)
 
     def _revive(self) -> None:
-        """A robot that ended by itself is started again, as an operator's supervisor would, and counted."""
+        """Start again who ended by itself, as a supervisor would. A robot never should.
+
+        A manager does that begins while the connections to its database are ended: it says so and ends.
+        """
         for worker in self._stage.workers:
             if worker.name not in self._away and not worker.is_running:
-                self._stage.ended[worker.last_words] += 1
+                if worker.name in self._stage.crew.robots:
+                    self._stage.ended[worker.last_words] += 1
                 worker.start()
 
     def _back(self, worker: Worker, seconds: float, comes: Callable[[], None]) -> None:
