@@ -21,8 +21,8 @@ from joro.coordinate.units import directory_path, is_part, server_in
 from joro.store.control import Transaction
 from joro.store.cutting import Keys, sorted_out
 
-#: The heir of a unit that is to be cut or glued; no robot has this name.
-LOOSE = "#"
+#: The heir of a unit that is to be cut or glued, as people are shown it; no robot has such a name.
+LOOSE = "(parts)"
 NOTE = "split "
 
 
