@@ -146,6 +146,7 @@ class Plugs:
         self._stage = stage
         self._chance = random.Random(stage.plot.seed)
         self._later: list[tuple[float, int, Callable[[], None]]] = []
+        self._count = 0
         self._away: set[str] = set()
         promises = stage.plot.promises
         self._gone_s = promises.lease_s + promises.grace_s  # away so long, and others get one's servers
@@ -153,7 +154,8 @@ class Plugs:
     def pull(self) -> None:
         """All kills of the plot, one after the other, and all who are away come back."""
         plot = self._stage.plot
-        kinds = [KINDS[number % len(KINDS)] for number in range(plot.kills)]
+        known = (*KINDS, "exchange") if plot.exchange else KINDS
+        kinds = [known[number % len(known)] for number in range(plot.kills)]
         self._chance.shuffle(kinds)
         for number, kind in enumerate(kinds):
             self._wait(plot.kill_every_s * self._chance.uniform(0.5, 1.5))
@@ -196,7 +198,11 @@ class Plugs:
             comes()
             self._away.discard(worker.name)
 
-        heapq.heappush(self._later, (time.monotonic() + seconds, len(self._later), back))
+        self._later_on(seconds, back)
+
+    def _later_on(self, seconds: float, what: Callable[[], None]) -> None:
+        self._count += 1
+        heapq.heappush(self._later, (time.monotonic() + seconds, self._count, what))
 
     def _one(self, workers: dict[str, Worker]) -> Worker | None:
         """Somebody who is there, if somebody else is, too."""
@@ -219,6 +225,12 @@ class Plugs:
 
     def _database(self) -> None:
         self._stage.database.terminate()
+
+    def _exchange(self) -> None:
+        exchange = self._stage.exchange
+        if exchange is not None and exchange.process is not None:
+            exchange.kill()
+            self._later_on(self._chance.uniform(0.2, 8.0), exchange.start)
 
     def _partition(self) -> None:
         """Longer than the lease, mostly; from all, or from the managers while the web is there as before."""
