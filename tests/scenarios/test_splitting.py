@@ -22,7 +22,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 WEB = ("--hosts", 1, "--pages", 700, "--roles", "normal", "--latency", 5)
 SPLIT: dict[str, Any] = {"split_above_mb": 0.1, "plan_every_s": 1.0}
-#: A page longer than that, and it is said so.
+#: What timers and the clock of a log may be wrong by.
 TOLERANCE = 1.03
 
 
@@ -41,6 +41,7 @@ def is_polite(web: Web) -> None:
     """On the whole, and in every ten seconds, the server is asked as often as one robot would ask it."""
     starts = [row["start"] for row in web.oracle.get("/log")]
     per_s = 1.0 / (INTERVAL_S + LATENCY_S)
+    print(f"{(len(starts) - 1) / (starts[-1] - starts[0]):.2f} requests/s, one robot's are {per_s:.2f}")
     assert (len(starts) - 1) / (starts[-1] - starts[0]) <= per_s * TOLERANCE
     for place, start in enumerate(starts):
         asked_then = sum(start <= other < start + 10.0 for other in starts[place : place + 200])
