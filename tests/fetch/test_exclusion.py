@@ -88,11 +88,20 @@ def moved(errand_url: str, target: str) -> Visit:
     return Visit(Page(errand_url, 0, A), 1_000_000.0, Outcome.REDIRECT, response=answer)
 
 
-def test_a_robots_txt_that_leads_to_a_server_of_somebody_else_counts_as_none(stage: Stage) -> None:
+def test_what_a_robots_txt_says_that_only_another_robot_may_read_forbids_everything(stage: Stage) -> None:
     stage.exclusions.may_ask = lambda server: server == A
     errand = stage.exclusions.errand(A)
     assert errand is not None
     assert stage.exclusions.learn(errand, moved(errand.url, "http://b.example/robots.txt"), b"") == A
+    rules = stage.exclusions.rules(A)
+    assert rules is not None
+    assert not rules.allows(f"{A}/anything")
+
+
+def test_a_redirect_that_leads_nowhere_counts_as_no_robots_txt(stage: Stage) -> None:
+    errand = stage.exclusions.errand(A)
+    assert errand is not None
+    assert stage.exclusions.learn(errand, moved(errand.url, "mailto:nobody"), b"") == A
     rules = stage.exclusions.rules(A)
     assert rules is not None
     assert rules.allows(f"{A}/anything")

@@ -155,3 +155,34 @@ def test_wishes_are_few_and_for_somebody_else(seed: int, rule: str, percent: flo
     assert len({server for server, _, _ in wishes}) == len(wishes)
     for server, owner, heir in wishes:
         assert owner == world.robots[world.owners[world.servers.index(server)]] != heir
+
+
+HOUSE = ["http://h.example", "https://h.example", "http://www.h.example", "https://www.h.example"]
+
+
+@pytest.mark.parametrize("rule", ["plan", "equalise", "hash", "random"])
+def test_servers_that_answer_for_each_other_come_to_one_robot(
+    control: Control, clock: FakeClock, rule: str
+) -> None:
+    register(control, "a", "b", "c")
+    for robot in "abc":
+        beat(control, Beat(robot, robot, clock.now(), sockets=4), rules(rule))
+    for number, server in enumerate(HOUSE, 1):
+        links = [Link(f"{server}/", 0), Link(f"http://{number}.example/", 0)]
+        beat(control, Beat("a", "a", clock.now(), 0, [Post(number, links=links)], sockets=4), rules(rule))
+    with control.reading() as transaction:
+        owners: dict[str, str] = dict(transaction.rows("SELECT name, owner FROM servers"))
+    assert len({owners[server] for server in HOUSE}) == 1
+    assert rule == "random" or len(set(owners.values())) == 3
+
+
+@pytest.mark.parametrize("rule", ["plan", "equalise"])
+def test_they_move_together(rule: str) -> None:
+    servers = [*HOUSE, *SERVERS]
+    count = len(servers)
+    distances = np.array([[10.0] * count, [1.0 if number % 2 else 30.0 for number in range(count)]])
+    kb = np.linspace(100.0, 50.0, count)
+    world = World(["a", "b"], servers, np.zeros(count, np.int64), kb, distances, 1, count)
+    moving = {server for server, _, _ in wished(world, rules(rule))}
+    assert len(moving) > 5
+    assert moving & set(HOUSE) in (set(), set(HOUSE))

@@ -29,7 +29,7 @@ from joro.coordinate.beat import (
     encode,
 )
 from joro.coordinate.messages import SUBMIT_LOG, Log, read_log
-from joro.errors import TransferError
+from joro.errors import CollectionError, TransferError
 from joro.model import Outcome, Page, Response, Visit
 from joro.robot import Robot, pulse
 from joro.robot.member import Member
@@ -385,6 +385,16 @@ def test_a_refusal_ends_the_work_with_its_reason(collection: Collection, runner:
         await desk.robot.collect([])
 
     with pytest.raises(TransferError, match="refuses the token; give another"):
+        runner.run(scenario())
+
+
+def test_an_old_copy_of_a_collection_does_not_go_on(collection: Collection, runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        desk = Desk(collection)
+        desk.line.posts[9] = Post(9)
+        await desk.robot.collect([])
+
+    with pytest.raises(CollectionError, match=r"9 posts of one, and .* this collection is an old copy"):
         runner.run(scenario())
 
 

@@ -122,17 +122,29 @@ class Exclusions:
             self._errands[host].append(onward)
             return host
         self._away.discard(errand.server)
-        status = visit.response.status if visit.response is not None else 0
-        record = RobotsRecord(visit.time, 404 if 300 <= status < 400 else status, body)
+        record = RobotsRecord(visit.time, self._standing(errand, visit), body)
         self._frontier.keep_robots(errand.server, record)
         self._frontier.server(errand.server).rules_unused = True
         self._remember(errand.server, record)
         return errand.server
 
+    def _standing(self, errand: Errand, visit: Visit) -> int:
+        """The status to judge by. Rules that only another robot may read are unreachable, not absent."""
+        status = visit.response.status if visit.response is not None else 0
+        if not 300 <= status < 400:
+            return status
+        target = self._target(errand, visit)
+        return 404 if target is None or self.may_ask(server_of(target)) else 0
+
+    def _target(self, errand: Errand, visit: Visit) -> str | None:
+        """Where a redirect leads."""
+        assert visit.response is not None
+        return join(errand.url, visit.response.headers.get("location", ""))
+
     def _onward(self, errand: Errand, visit: Visit) -> Errand | None:
         if visit.outcome is not Outcome.REDIRECT or visit.response is None or errand.redirects == REDIRECTS:
             return None
-        target = join(errand.url, visit.response.headers.get("location", ""))
+        target = self._target(errand, visit)
         if not target or not self.may_ask(server_of(target)):
             return None
         return Errand(target, errand.server, errand.redirects + 1)

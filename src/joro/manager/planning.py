@@ -24,7 +24,7 @@ from joro.coordinate.beat import Wanted
 from joro.coordinate.distance import between_robots, costs_ms, guessed
 from joro.coordinate.plan import finish, plan
 from joro.manager.mail import Outbox
-from joro.manager.routing import AVAILABLE
+from joro.manager.routing import AVAILABLE, house
 from joro.manager.units import is_welcome
 from joro.store.control import Control, Transaction
 
@@ -143,11 +143,18 @@ def wished(world: World, settings: Manager) -> list[tuple[str, str, str]]:
 
 def _after(world: World, costs: Floats, rule: str, most: int) -> Owners:
     if rule == "hash":
-        return by_rendezvous(world.servers, world.robots)
+        return by_rendezvous([house(server) for server in world.servers], world.robots)
     if rule == "equalise":
         tree = spanning_tree(between_robots(guessed(world.distances)))
-        return equalise(costs, world.owners, tree)
-    return plan(costs, world.lanes, current=world.owners, most_moves=most)
+        return _together(world, equalise(costs, world.owners, tree))
+    return _together(world, plan(costs, world.lanes, current=world.owners, most_moves=most))
+
+
+def _together(world: World, owners: Owners) -> Owners:
+    """The same, but servers of one house go where its dearest goes, which comes first."""
+    first: dict[str, int] = {}
+    leaders = [first.setdefault(house(server), place) for place, server in enumerate(world.servers)]
+    return owners[leaders]
 
 
 def _is_worth(world: World, costs: Floats, after: Owners) -> bool:

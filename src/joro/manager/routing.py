@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ from joro.manager.mail import NOBODY, Outbox, emptied, reclaim
 from joro.manager.probing import tour
 from joro.manager.units import LOOSE, by_unit, pieces, placeable, strangers
 from joro.store.control import Transaction
-from joro.url import server_of, try_canonical
+from joro.url import host_of, server_of, try_canonical
 
 #: The longest server key with a name that can be looked up: 253 characters, a scheme and a port. PostgreSQL
 #: has no room for some of those that pages link to.
@@ -54,28 +54,40 @@ class Robots:
 
     def chosen(self, servers: Sequence[str], rule: str) -> list[str]:
         """A robot for each server; there must be one."""
-        names = sorted(self.held)
+        names, houses = sorted(self.held), list(dict.fromkeys(map(house, servers)))
         if rule == "hash":
-            owners = [names[number] for number in by_rendezvous(servers, names)]
+            owners = [names[number] for number in by_rendezvous(houses, names)]
         elif rule == "random":
-            owners = random.choices(names, k=len(servers))
+            owners = random.choices(names, k=len(houses))
         else:
-            return self._least_loaded(names, len(servers))
-        for owner in owners:
-            self.held[owner] += 1
-        return owners
+            owners = self._least_loaded(names, Counter(map(house, servers)))
+        hosts = dict(zip(houses, owners, strict=True))
+        for server in servers:
+            self.held[hosts[house(server)]] += 1
+        return [hosts[house(server)] for server in servers]
 
-    def _least_loaded(self, names: Sequence[str], count: int) -> list[str]:
+    def _least_loaded(self, names: Sequence[str], houses: Mapping[str, int]) -> list[str]:
         """Always to whoever has the fewest servers for its sockets: what each will cost, nobody knows yet."""
         heap = [(self.held[name] / self.sockets[name], name) for name in names]
         heapq.heapify(heap)
         owners: list[str] = []
-        for _ in range(count):
-            _, name = heap[0]
-            self.held[name] += 1
-            heapq.heapreplace(heap, (self.held[name] / self.sockets[name], name))
+        for servers in houses.values():
+            load, name = heap[0]
+            heapq.heapreplace(heap, (load + servers / self.sockets[name], name))
             owners.append(name)
         return owners
+
+
+def house(server: str) -> str:
+    """Servers that answer for each other belong together: with or without www., with or without encryption.
+
+    A robots.txt often redirects from one to the other, and only the robot that has both can read it.
+    """
+    return server if is_part(server) else host_of(f"{server}/").removeprefix("www.")
+
+
+def _relatives(name: str) -> list[str]:
+    return [f"{scheme}://{www}{name}" for scheme in ("http", "https") for www in ("", "www.")]
 
 
 def available(transaction: Transaction) -> Robots:
@@ -149,13 +161,25 @@ def place(
     servers = [server for server in servers if server.heir != LOOSE and not is_part(server.name)]
     if not servers or not robots.held:
         return
-    owners = robots.chosen([server.name for server in servers], settings.rule)
+    owners = _owners(transaction, robots, [server.name for server in servers], settings.rule)
     pairs = list(zip(servers, owners, strict=True))
     is_probing = settings.probe_pages > 0 and len(robots.held) > 1
     new = [pair for pair in pairs if is_probing and pair[0].journal_number == 0]
     old = [pair for pair in pairs if not (is_probing and pair[0].journal_number == 0)]
     give(transaction, outbox, new, most_pages=settings.probe_pages, free_at=free_at)
     give(transaction, outbox, old, free_at=free_at)
+
+
+def _owners(transaction: Transaction, robots: Robots, names: Sequence[str], rule: str) -> list[str]:
+    """A robot for each server: the one that has others of its house, or one by the rule."""
+    relatives = known(transaction, [each for name in names for each in _relatives(house(name))])
+    homes = {house(each.name): each.owner for each in relatives.values() if each.owner in robots.held}
+    strange = [name for name in names if homes.get(house(name)) is None]
+    chosen = dict(zip(strange, robots.chosen(strange, rule) if strange else (), strict=True))
+    owners = [chosen.get(name) or homes[house(name)] or "" for name in names]
+    for name, owner in zip(names, owners, strict=True):
+        robots.held[owner] += name not in chosen
+    return owners
 
 
 def _place_apart(

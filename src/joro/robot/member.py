@@ -42,6 +42,7 @@ from joro.coordinate.beat import (
 from joro.coordinate.jetstream import Straight
 from joro.coordinate.portions import posts
 from joro.coordinate.units import server_in
+from joro.errors import CollectionError
 from joro.model import Visit
 from joro.robot.pieces import Pieces
 from joro.robot.premises import Premises
@@ -394,6 +395,12 @@ class Member:
 
     def answered(self, answer: Answer, sent_at: float) -> None:
         """Take in what a manager answered to a beat sent then."""
+        if answer.received > self._number:  # it would take our next ones for repetitions
+            raise CollectionError(
+                f"the manager has {answer.received:,} posts of {self._name}, and {self._number:,} were "
+                "written here: this collection is an old copy",
+                remedy="register it under another name: joro manager robot add NAME",
+            )
         while self._posts and self._posts[0][0] <= answer.received:
             number, _ = self._posts.popleft()
             self._frontier.keep(f"{_POST}{number:012d}", None)
