@@ -36,6 +36,7 @@ from joro.robot.planner import Planner
 from joro.robot.policy import Policy
 from joro.schedule import change, prior
 from joro.schedule.plan import wish
+from joro.store.forget import press
 from joro.store.frontier import Frontier
 from joro.store.records import PageRecord, Upkeep
 from joro.url import fingerprint, server_of
@@ -244,6 +245,9 @@ def _work(pages: int, directory: Path, what: str) -> None:
     if what == "fill":
         stand.fill()
         stand.frontier.close()
+        press(
+            directory / "pages"
+        )  # a crawl fills a frontier over months; RocksDB is not behind with its work
         return
     round_s = stand.plan()
     step = stand.decide if what == "decide" else stand.repeat
