@@ -1,4 +1,6 @@
+import ast
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,28 @@ def test_the_same_source_has_the_same_core(tree: Path) -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_what_is_compiled_is_there_and_has_no_structs(name: str) -> None:
     assert "msgspec.Struct" not in (core.ROOT / "src" / name).read_text(encoding="utf-8")
+
+
+def heirs(module: Path) -> Iterator[tuple[str, str]]:
+    """Each class of a module, and the file of each of its bases that comes from another one of ours."""
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    origin = {
+        name.asname or name.name: node.module.replace(".", "/") + ".py"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for name in node.names
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from (
+                (node.name, origin.get(base.id, "")) for base in node.bases if isinstance(base, ast.Name)
+            )
+
+
+def test_heirs_of_compiled_classes_are_compiled_too() -> None:
+    source = core.ROOT / "src"
+    interpreted = [path for path in source.rglob("*.py") if str(path.relative_to(source)) not in MODULES]
+    assert [heir for path in interpreted for heir, home in heirs(path) if home in MODULES] == []
 
 
 def test_nobody_is_told_to_compile_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
