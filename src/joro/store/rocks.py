@@ -32,7 +32,8 @@ def opened(path: Path, *, read_only: bool) -> Rdict:
     options.set_block_based_table_factory(table)
     access = AccessType.read_only() if read_only else AccessType.read_write()
     try:
-        return Rdict(str(path), options=options, access_type=access)
+        # Named a second time: a database that exists is else opened as RocksDB has it by default.
+        return Rdict(str(path), options=options, column_families={"default": options}, access_type=access)
     except Exception as error:  # rocksdict has no exception class of its own
         raise translated(error, path) from None
 
