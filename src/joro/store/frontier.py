@@ -194,6 +194,8 @@ class Frontier(Written):
         queue = self._queues.get(server)
         if queue is not None:
             had_nothing = not queue.heap and not queue.more
+            if not queue.heap and queue.more:
+                self._refill(server, queue)  # else the new page would come before those that wait on disk
             heapq.heappush(queue.heap, (key, value))
             return had_nothing
         name = b"w" + server.encode()
@@ -201,7 +203,8 @@ class Frontier(Written):
         if len(self._queues) >= AWAKE_LIMIT or server in self._put_to_sleep:
             self._put_to_sleep.add(server)
             return False
-        queue = self._queues[server] = Queue(more=self._db.get(name) is not None)
+        more = server not in self._emptied and self._db.get(name) is not None
+        queue = self._queues[server] = Queue(more=more)
         queue.heap.append((key, value))
         return True
 
