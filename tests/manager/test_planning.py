@@ -1,3 +1,5 @@
+import asyncio
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,7 +7,7 @@ from hypothesis import strategies as st
 
 from joro.clock import FakeClock
 from joro.config.cooperate import Manager
-from joro.coordinate.beat import Beat, Effort, Given, Link, Post, Wanted
+from joro.coordinate.beat import Beat, Changes, Effort, Given, Link, Post, Wanted
 from joro.manager.beats import beat
 from joro.manager.planning import World, looked_at, planning_round, wished
 from joro.store.control import Control
@@ -155,6 +157,18 @@ def test_wishes_are_few_and_for_somebody_else(seed: int, rule: str, percent: flo
     assert len({server for server, _, _ in wishes}) == len(wishes)
     for server, owner, heir in wishes:
         assert owner == world.robots[world.owners[world.servers.index(server)]] != heir
+
+
+def test_a_server_that_moved_stays_for_ten_looks(control: Control, clock: FakeClock) -> None:
+    filled(control, clock)
+    call(control, clock, "a", Post(3, changes=[Changes(server, [(b"s", b"")]) for server in SERVERS]))
+    planning_round(control, rules("plan"))
+    call(control, clock, "a", Post(4, released=sorted(moved := moving(control))))
+    with control.reading() as transaction:
+        assert set(moved).isdisjoint(looked_at(transaction, 6_000.0).servers)
+    asyncio.run(clock.advance(6_000.0))
+    with control.reading() as transaction:
+        assert set(moved) <= set(looked_at(transaction, 6_000.0).servers)
 
 
 HOUSE = ["http://h.example", "https://h.example", "http://www.h.example", "https://www.h.example"]

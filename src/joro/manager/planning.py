@@ -34,6 +34,8 @@ PLANNED = "planned_at"
 MOST_SERVERS = 20_000
 #: Robots must be done earlier by this share for servers to move: each move costs a journal and a pause.
 WORTH = 0.05
+#: A server that came from another robot stays for so many looks: by then its distance there is known well.
+REST = 10.0
 _KB = 1_024.0
 
 
@@ -60,7 +62,7 @@ def planning_round(control: Control, settings: Manager) -> int:
             return 0  # somebody else was quicker
         _note(transaction)
     with control.reading() as transaction:
-        world = looked_at(transaction)
+        world = looked_at(transaction, REST * settings.plan_every_s)
         stale = _stale_probes(transaction, settings)
     wishes = wished(world, settings) if len(world.robots) > 1 else []
     if not wishes and not stale:
@@ -83,15 +85,22 @@ def _note(transaction: Transaction) -> None:
     )
 
 
-def looked_at(transaction: Transaction) -> World:
-    """What there is to plan with: the dearest servers of robots that are there, on their way nowhere."""
+def looked_at(transaction: Transaction, rest_s: float = 0.0) -> World:
+    """What there is to plan with: the dearest servers of robots that are there, on their way nowhere.
+
+    Those that somebody else had less than `rest_s` ago stay where they are.
+    """
     found = transaction.rows(f"SELECT name, sockets FROM robots WHERE {AVAILABLE} ORDER BY name")
     robots = [name for name, _ in found]
     movable = (
         "FROM servers WHERE owner IS NOT NULL AND heir IS NULL AND most_pages IS NULL "
-        f"AND owner IN (SELECT name FROM robots WHERE {AVAILABLE})"
+        f"AND owner IN (SELECT name FROM robots WHERE {AVAILABLE}) AND (given_number = 0 OR since <= ?)"
     )
-    rows = transaction.rows(f"SELECT name, owner, kb {movable} ORDER BY kb DESC, name LIMIT ?", MOST_SERVERS)
+    rows = transaction.rows(
+        f"SELECT name, owner, kb {movable} ORDER BY kb DESC, name LIMIT ?",
+        transaction.now - rest_s,
+        MOST_SERVERS,
+    )
     servers = [name for name, _, _ in rows]
     row_of = {name: number for number, name in enumerate(robots)}
     return World(
