@@ -33,8 +33,8 @@ RATES32 = RATES_PER_S.astype(np.float32)
 #: How much of what is known about a page is forgotten each day: real pages change in bursts, then rest. On
 #: recorded histories (one half of them) .001 and .003 are equally good, 0 and .01 are worse; where pages
 #: keep their rates, .001 costs half as much as .003. To forget at most a few days' worth between two visits
-#: makes slow pages known to 19.5 % instead of 25 % after twenty. It is not done: on recorded histories with one
-#: visit to four changes it seemed to lose half a point of freshness (+0.7 over uniform instead of +1.3).
+#: makes slow pages known to 19.5 % instead of 25 % after twenty. It is not done: on recorded histories with
+#: one visit to four changes it seemed to lose half a point of freshness (+0.7 over uniform instead of +1.3).
 DRIFT_PER_S = 0.001 / DAY_S
 
 #: Resolution of a stored log likelihood; 255 steps make e^-16, and what is less likely is as good as
