@@ -124,9 +124,9 @@ def test_a_junk_line_is_named(inside: bytes, said: str) -> None:
     [
         (b"", "cut off"),
         (b"hello", "no gzip"),
-        (gzip.compress(b"#" * 999 + b"\n")[:-1], "cut off"),
-        (gzip.compress(b"#x\n") + b"rest", "no gzip"),
-        (gzip.compress(b"#" + b"x" * 2_000_000 + b"\n"), "more than 1,000,000 bytes"),
+        (gzip.compress(b"#" * 999 + b"\n", mtime=0)[:-1], "cut off"),
+        (gzip.compress(b"#x\n", mtime=0) + b"rest", "no gzip"),
+        (gzip.compress(b"#" + b"x" * 2_000_000 + b"\n", mtime=0), "more than 1,000,000 bytes"),
     ],
 )
 def test_bad_gzip_and_a_bomb_are_refused(message: bytes, said: str) -> None:
