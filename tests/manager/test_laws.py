@@ -22,7 +22,7 @@ from joro.manager.status import status
 from joro.store.control import Control
 from joro.store.control_postgres import PostgresControl
 from joro.store.control_sqlite import SqliteControl
-from tests.manager.robots import Killed, Mortal, Robot, apply, exchanged, register
+from tests.manager.robots import Killed, Mortal, Robot, apply, exchanged, is_twice, register
 from tests.postgres import postgres_server
 
 #: Where files are not waited for; there is no power to be cut in these tests.
@@ -261,7 +261,9 @@ class Cooperation(RuleBasedStateMachine):
         known: set[str] = set()
         for server, owner in owners.items():
             frontier = self.robots[owner].disk.frontier[server]
-            assert self._journal(server) == frontier
+            journal = self._journal(server)
+            # A page told late may still wait in the journal: at worst its next owner visits it once more.
+            assert {key: journal[key] for key in journal if not is_twice(key, journal)} == frontier
             assert {key[:1] for key in frontier} <= {b"v"}
             known |= {key[1:].decode() for key in frontier}
         assert known == self.told
