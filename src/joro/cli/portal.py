@@ -6,23 +6,16 @@ import webbrowser
 
 import click
 
-from joro.cli.options import collection_option
-from joro.portal.serve import address_of, listening_place, serve
+from joro.cli.options import collection_option, listening_options
 from joro.portal.web import application
+from joro.serving.listen import address_of, listening_place, serve
 from joro.store.collection import Collection
 
 
 @click.command()
 @collection_option
-@click.option("--address", metavar="ADDRESS", help="Listen on this address (default: portal.address).")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    metavar="N",
-    help="Listen on this port (default: portal.port; 0 = any free one).",
-)
+@listening_options("portal")
 @click.option("--open", "browse", is_flag=True, help="Open the page in the browser.")
-@click.option("-q", "--quiet", is_flag=True, help="Do not print the address.")
 def portal(collection: Collection, address: str | None, port: int | None, browse: bool, quiet: bool) -> None:
     """Serve the search page until Ctrl-C.
 

@@ -1,20 +1,18 @@
-"""How do the pages look?
+"""How do the portal's pages look?
 
-In:    the name of a page and what it shows.
-Out:   HTML, everything of the web escaped.
+In:    what they show.
+Out:   the words that our templates know: addresses in the archive, languages, pages of results.
 Never: asks the collection for anything; that has been done.
 """
 
 from __future__ import annotations
 
-import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import resources
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.responses import HTMLResponse
+from typing import Any
 
 from joro.portal.address import archive_path, calendar_path, compare_path, moment, raw_path, replay_path
+from joro.serving import look
 from joro.url import readable, server_of
 
 #: Names of the languages most pages are in; others show their code.
@@ -44,18 +42,11 @@ LANGUAGES = {
 }
 
 
-class Look:
-    """Fills the templates."""
+class Look(look.Look):
+    """The pages of the portal."""
 
     def __init__(self, collection_name: str) -> None:
-        self._pages = Environment(
-            loader=PackageLoader("joro.portal", "pages"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._pages.filters |= {
+        filters: dict[str, Callable[..., Any]] = {
             "archive_path": archive_path,
             "calendar_path": calendar_path,
             "compare_path": compare_path,
@@ -66,12 +57,7 @@ class Look:
             "readable": readable,
             "server": server_of,
         }
-        style = resources.files("joro.portal").joinpath("pages", "style.css").read_bytes()
-        self._pages.globals |= {"collection": collection_name, "style_version": f"{zlib.crc32(style):08x}"}
-
-    def page(self, name: str, status: int = 200, **shown: object) -> HTMLResponse:
-        context = {"query": "", **shown}
-        return HTMLResponse(self._pages.get_template(name).render(context), status)
+        super().__init__("joro.portal", collection_name, filters, {"query": ""})
 
 
 @dataclass(frozen=True)

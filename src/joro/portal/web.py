@@ -19,7 +19,6 @@ Never: needs JavaScript or anything from outside; shows a word of the web unesca
 from __future__ import annotations
 
 import logging
-from importlib import resources
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -42,6 +41,7 @@ from joro.portal.opened import Missing, NotKept, Opener, Refused
 from joro.portal.owner import Owners
 from joro.portal.replay import Replay
 from joro.portal.word import refusal_by_owner
+from joro.serving.look import RULES
 from joro.store.collection import Collection
 from joro.store.orders import OrderBook
 
@@ -50,20 +50,11 @@ log = logging.getLogger(__name__)
 RESULTS_PER_PAGE = 10
 
 #: On every answer that brings no rules of its own (a capture does).
-RULES = (
-    (
-        b"content-security-policy",
-        b"default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
-        b"frame-ancestors 'none'",
-    ),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-)
+_RULES = [(name.encode(), rule.encode()) for name, rule in RULES.items()]
 _PROBLEMS = {
     404: "There is nothing at this address.",
     405: "Nothing can be sent to a page of the past: the archive only shows what was collected.",
 }
-RESOURCES = {"style.css": "text/css", "icon.svg": "image/svg+xml"}
 
 
 def application(collection: Collection) -> ASGIApp:
@@ -94,7 +85,7 @@ def application(collection: Collection) -> ASGIApp:
             Route("/api/stats", api.stats),
             *Owners(collection, look).routes,
             Route("/healthz", healthz),
-            *(Route(f"/{name}", resource) for name in RESOURCES),
+            *look.routes,
         ],
         exception_handlers={
             **{kind: captures.problem for kind in (Missing, Refused, NotKept)},
@@ -152,13 +143,6 @@ def healthz(request: Request) -> Response:
     return PlainTextResponse("ok\n")
 
 
-def resource(request: Request) -> Response:
-    """The style sheet or the icon; its address carries its version, so it may be kept for long."""
-    name = request.url.path.lstrip("/")
-    content = resources.files("joro.portal").joinpath("pages", name).read_bytes()
-    return Response(content, media_type=RESOURCES[name], headers={"cache-control": "max-age=86400"})
-
-
 class Rules:
     """Tells the browser what our pages may do, which is next to nothing."""
 
@@ -171,7 +155,7 @@ class Rules:
                 present = {name for name, _ in message["headers"]}
                 message["headers"] = [
                     *message["headers"],
-                    *(rule for rule in RULES if rule[0] not in present),
+                    *(rule for rule in _RULES if rule[0] not in present),
                 ]
             await send(message)
 

@@ -1,4 +1,4 @@
-"""How does the portal get onto the network?
+"""How does a program that answers browsers get onto the network?
 
 In:    an application, an address and a port.
 Out:   answers, until Ctrl-C or a polite signal.
@@ -56,10 +56,11 @@ def reachable(address: str) -> str:
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)
 
 
-def address_of(address: str, port: int) -> str:
+def address_of(address: str, port: int, *, is_secure: bool = False) -> str:
     """What to open in a browser."""
     host = reachable(address)
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    name = f"[{host}]" if ":" in host else host
+    return f"{'https' if is_secure else 'http'}://{name}:{port}/"
 
 
 def serve(
