@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 from datetime import UTC, datetime, timedelta
 
+from joro.errors import UsageError
+
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -47,3 +49,12 @@ def time_of_stamp(digits: str, micros: int = 0) -> float:
     full = digits + "00000101000000"[len(digits) :]
     date = datetime.fromisoformat(f"{full[:8]}T{full[8:]}")
     return ((date - _EPOCH) // timedelta(microseconds=1) + micros) / 1e6
+
+
+def time_typed(text: str, option: str = "") -> float:
+    """The same of what a person typed: `2026`, `2026-11-16`, `2026-11-16T05:55`, `20261116`."""
+    try:
+        return time_of_stamp(text) if text.isdigit() else time_of(text)
+    except ValueError:
+        named = f"{option} {text!r}".lstrip()
+        raise UsageError(f"{named} is no time", remedy="write 2026-11-16T05:55 or 20261116") from None

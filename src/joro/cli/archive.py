@@ -22,8 +22,9 @@ from joro.archive.merge import is_due, read_manifest
 from joro.archive.merge import merge as merge_indexes
 from joro.archive.names import warcs
 from joro.archive.read import response_at
-from joro.archive.times import time_of, time_of_stamp, warc_date
-from joro.cli.options import collection_option
+from joro.archive.times import time_typed, warc_date
+from joro.cli.options import collection_option, quiet_option
+from joro.cli.period import period, period_options
 from joro.clock import RealClock
 from joro.errors import CollectionError, UsageError
 from joro.model import Capture
@@ -118,7 +119,7 @@ def _report(verdicts: list[Verdict], missing: list[str], faults: list[str]) -> b
 @archive.command()
 @collection_option
 @click.option("--if-due", is_flag=True, help="Only if enough WARCs were closed that it pays.")
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@quiet_option
 def merge(collection: Collection, if_due: bool, quiet: bool) -> None:
     """Merge the indexes of closed WARCs, so that captures are found at once however many there are.
 
@@ -141,7 +142,7 @@ def merge(collection: Collection, if_due: bool, quiet: bool) -> None:
 @archive.command()
 @collection_option
 @click.option("--free", is_flag=True, help="Then delete WARCs here whose copies are whole.")
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@quiet_option
 def upload(collection: Collection, free: bool, quiet: bool) -> None:
     """Copy closed WARCs and indexes to another place: archive.url in joro.toml.
 
@@ -212,8 +213,7 @@ def _merge_progress(quiet: bool) -> Iterator[Callable[[str, int, int], object]]:
     show_default=True,
     help="What is given; a domain is a host and all below it.",
 )
-@click.option("--since", metavar="TIME", help="Only captures from 2026-11-16T05:55 or 20261116 on.")
-@click.option("--until", metavar="TIME", help="Only captures before this time.")
+@period_options
 @click.option("--status", type=int, metavar="N", help="Only captures with this HTTP status.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 def list_captures(
@@ -232,7 +232,8 @@ def list_captures(
     joro archive list -C my-web --by prefix https://example.org/news/ --since 20261101
     joro archive list -C my-web --by domain example.org --status 404 --json
     """
-    limits = Limits(_time(since) if since else -math.inf, _time(until) if until else math.inf, status=status)
+    begin, end = period(since, until)
+    limits = Limits(-math.inf if begin is None else begin, math.inf if end is None else end, status=status)
     captures = _found(_shown(collection), what, by, limits)
     first = next(captures, None)
     if first is None:
@@ -278,19 +279,12 @@ def show(collection: Collection, url: str, moment: str | None, headers: bool, ra
     """
     index = _shown(collection)
     page = canonical(url)
-    capture = index.newest(page) if moment is None else index.nearest(page, _time(moment))
+    capture = index.newest(page) if moment is None else index.nearest(page, time_typed(moment, "--time"))
     if capture is None:
         raise _not_archived(collection, url)
     response = response_at(collection.archive, capture)
     body = response.body if raw else payload(response)
     click.echo((response.head if headers else b"") + body, nl=False)
-
-
-def _time(text: str) -> float:
-    try:
-        return time_of_stamp(text) if text.isdigit() else time_of(text)
-    except ValueError:
-        raise UsageError(f"{text!r} is no time", remedy="write 2026-11-16T05:55 or 20261116") from None
 
 
 def _shown(collection: Collection) -> CaptureIndex:

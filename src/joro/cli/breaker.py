@@ -11,26 +11,15 @@ import click
 import uvloop
 
 from joro.breaker.proxy import Breaker
-from joro.cli.options import collection_option
+from joro.cli.options import collection_option, file_option, listening_options
 from joro.clock import RealClock
 from joro.store.collection import Collection
 
 
 @click.command()
 @collection_option
-@click.option("--address", metavar="ADDRESS", help="Listen on this address (default: breaker.address).")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    metavar="N",
-    help="Listen on this port (default: breaker.port; 0 = any free one).",
-)
-@click.option(
-    "--ready-file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the port here once the breaker is up.",
-)
-@click.option("-q", "--quiet", is_flag=True, help="Do not print the address.")
+@listening_options("breaker")
+@file_option("--ready-file", help="Write the port here once the breaker is up.")
 def breaker(
     collection: Collection, address: str | None, port: int | None, ready_file: Path | None, quiet: bool
 ) -> None:

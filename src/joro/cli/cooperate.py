@@ -13,7 +13,7 @@ import msgspec
 import uvloop
 
 from joro.cli import crawling
-from joro.cli.options import collection_option, seed_options
+from joro.cli.options import collection_option, quiet_option, seed_options
 from joro.clock import RealClock
 from joro.coordinate.messages import robot_name
 from joro.coordinate.report import Report, total
@@ -47,7 +47,7 @@ from joro.store.membership import Membership, is_unheard, join, membership
     help="Robots beside each other: NAME-0, NAME-1 … (default: machine.processes in joro.toml).",
 )
 @click.option("--share", type=Share.parse, metavar="K/N", hidden=True)
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@quiet_option
 def cooperate(
     seeds: tuple[str, ...],
     collection: Collection,

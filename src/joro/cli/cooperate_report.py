@@ -6,28 +6,24 @@ from pathlib import Path
 
 import click
 
+from joro.cli.options import directory_option
 from joro.cli.simulate import how_to_draw, progress_bar
 from joro.errors import UsageError
 
 
 @click.command()
 @click.option("--simulate", is_flag=True, help="Simulate S1's 17 robots and 6,500 servers (the default).")
-@click.option(
-    "--run",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Judge a real run: servers.csv, distances.csv and shares.csv as a manager writes them.",
+@directory_option(
+    "--run", help="Judge a real run: servers.csv, distances.csv and shares.csv as a manager writes them."
 )
 @click.option("--seeds", default=5, show_default=True, type=click.IntRange(1, 100), help="Simulated worlds.")
 @click.option(
     "--servers", default=6_500, show_default=True, type=click.IntRange(min=100), help="Simulated servers."
 )
-@click.option(
+@directory_option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
     default=Path("cooperate-report"),
     show_default=True,
-    metavar="DIR",
     help="Where the page, the tables and the figures go.",
 )
 def cooperate_report(simulate: bool, run: Path | None, seeds: int, servers: int, out: Path) -> None:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import click
 
 from joro import __version__
-from joro.cli.options import collection_option
-from joro.cli.takedown import time_in
+from joro.cli.options import collection_option, quiet_option
+from joro.cli.period import period, period_options
 from joro.clock import RealClock
 from joro.errors import UsageError
 from joro.store.collection import Collection
@@ -41,8 +41,7 @@ PURPOSES = ("export", "search", "analysis", "training")
     "--format", "form", type=click.Choice(FORMATS), default="wacz", show_default=True, help="What to write."
 )
 @click.option("--host", default="", metavar="REGEX", help=r"Only hosts like this, e.g. '\.example\.org$'.")
-@click.option("--since", metavar="TIME", help="Only captures from 2026-11-16 (or 20261116) on.")
-@click.option("--until", metavar="TIME", help="Only captures before that time.")
+@period_options
 @click.option(
     "--language", "languages", multiple=True, metavar="TAG", help="Only pages in it. May be repeated."
 )
@@ -54,7 +53,7 @@ PURPOSES = ("export", "search", "analysis", "training")
     show_default=True,
     help="What it is for: owners may reserve it.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@quiet_option
 def export(
     collection: Collection,
     target: Path,
@@ -84,11 +83,7 @@ def export(
     from joro.parse.rights import Purpose
 
     _check_target(form, target)
-    first, end = time_in("--since", since), time_in("--until", until)
-    if first is not None and end is not None and first >= end:
-        raise UsageError(
-            f"--since {since} is not before --until {until}", remedy="give the earlier one first"
-        )
+    first, end = period(since, until)
     selection = Selection(
         host,
         -math.inf if first is None else first,

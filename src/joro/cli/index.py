@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from joro import indexer
-from joro.cli.options import collection_option
+from joro.cli.options import collection_option, quiet_option
 from joro.indexer import Counts, Decision
 from joro.store.collection import Collection
 
@@ -23,7 +23,7 @@ from joro.store.collection import Collection
 @collection_option
 @click.option("--follow", is_flag=True, help="Go on as pages are collected, until Ctrl-C.")
 @click.option("--rebuild", is_flag=True, help="Make the index anew from the whole archive.")
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@quiet_option
 def index(collection: Collection, follow: bool, rebuild: bool, quiet: bool) -> None:
     """Make collected pages searchable, each in its newest version.
 

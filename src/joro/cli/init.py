@@ -7,16 +7,16 @@ from pathlib import Path
 import click
 
 from joro import config
+from joro.cli.options import file_option
 from joro.store.collection import Collection
 
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False), default=Path(), required=False)
-@click.option(
+@file_option(
     "--settings",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="FILE",
     help="Start from the settings in FILE, e.g. those `joro testweb --settings FILE` wrote.",
+    exists=True,
 )
 def init(directory: Path, settings: Path | None) -> None:
     """Make a new collection in DIRECTORY (default: the current one).

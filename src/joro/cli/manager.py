@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from joro.cli.options import collection_option, seed_options
+from joro.cli.options import (
+    ca_option,
+    collection_option,
+    directory_option,
+    file_option,
+    listening_options,
+    plain_option,
+    seed_options,
+)
 from joro.clock import RealClock
 from joro.errors import UsageError
 from joro.store.collection import Collection
@@ -52,29 +60,15 @@ def place_options(command: F) -> F:
         return command(place=Place(directory, url, password_file, ca, plain), **more)
 
     for option in (
-        click.option(
-            "--plain", is_flag=True, help="Use http:// although the password can be read on the way."
-        ),
-        click.option(
-            "--ca",
-            type=click.Path(path_type=Path, dir_okay=False),
-            metavar="FILE",
-            help="Certificates to trust beside the known ones (PEM).",
-        ),
-        click.option(
-            "--password-file",
-            type=click.Path(path_type=Path, dir_okay=False),
-            metavar="FILE",
-            help="The file with the operator's password there.",
-        ),
+        plain_option("password"),
+        ca_option,
+        file_option("--password-file", help="The file with the operator's password there."),
         click.option("--manager", "url", metavar="URL", help="Ask the manager at this address, over HTTP."),
-        click.option(
+        directory_option(
             "-C",
             "--collection",
             "directory",
-            type=click.Path(path_type=Path, file_okay=False),
             default=Path(),
-            metavar="DIR",
             help="The collection of the manager, if it is on this machine (default: the current one).",
         ),
     ):
@@ -105,14 +99,7 @@ class Place:
 
 @manager.command()
 @collection_option
-@click.option("--address", metavar="ADDRESS", help="Listen on this address (default: manager.address).")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    metavar="N",
-    help="Listen on this port (default: manager.port; 0 = any free one).",
-)
-@click.option("-q", "--quiet", is_flag=True, help="Do not print the address.")
+@listening_options("manager")
 def serve(collection: Collection, address: str | None, port: int | None, quiet: bool) -> None:
     """Run the manager until Ctrl-C or SIGTERM.
 
@@ -124,15 +111,13 @@ def serve(collection: Collection, address: str | None, port: int | None, quiet: 
     """
     from joro.manager.rounds import Rounds
     from joro.manager.service import application, write_log
-    from joro.portal.serve import address_of, listening_place
-    from joro.portal.serve import serve as serve_at
+    from joro.serving.listen import address_of, listening_place
+    from joro.serving.listen import serve as serve_at
 
     settings = collection.config.manager
     certificate = _certificate(settings.certificate, settings.key)
     address, port = listening_place(address or settings.address, settings.port if port is None else port)
-    place = address_of(address, port)
-    if certificate:
-        place = place.replace("http:", "https:", 1)
+    place = address_of(address, port, is_secure=certificate is not None)
 
     def started() -> None:
         if not quiet:
@@ -237,12 +222,7 @@ def list_robots(collection: Collection) -> None:
 
 @manager.command()
 @collection_option
-@click.option(
-    "--file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Read the password from a file instead of asking for it.",
-)
+@file_option("--file", help="Read the password from a file instead of asking for it.")
 @click.option("--none", "is_none", is_flag=True, help="Let only this machine in, without a password.")
 def password(collection: Collection, file: Path | None, is_none: bool) -> None:
     """Set the operator's password: the control pages can then be used from elsewhere.
@@ -394,14 +374,7 @@ def servers(collection: Collection, robot: str | None) -> None:
 
 @manager.command()
 @collection_option
-@click.option(
-    "--to",
-    "directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    metavar="DIR",
-    help="Where the three files go.",
-)
+@directory_option("--to", "directory", required=True, help="Where the three files go.")
 def measured(collection: Collection, directory: Path) -> None:
     """Write down distances, sizes and shares, for `joro cooperate-report --run DIR`.
 

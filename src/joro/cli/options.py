@@ -14,14 +14,57 @@ from joro.store.collection import Collection
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def file_option(*names: str, exists: bool = False, **more: Any) -> Callable[[F], F]:
+    """An option that names a file; `exists`: one that is there."""
+    return click.option(
+        *names, type=click.Path(path_type=Path, dir_okay=False, exists=exists), metavar="FILE", **more
+    )
+
+
+def directory_option(*names: str, **more: Any) -> Callable[[F], F]:
+    """An option that names a directory, which may have to be made."""
+    return click.option(*names, type=click.Path(path_type=Path, file_okay=False), metavar="DIR", **more)
+
+
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+ca_option = file_option("--ca", help="Certificates to trust beside the known ones (PEM).")
+
+
+def plain_option(secret: str) -> Callable[[F], F]:
+    """`--plain`, for commands that show a secret to a machine of ours."""
+    return click.option(
+        "--plain", is_flag=True, help=f"Use http:// although the {secret} can be read on the way."
+    )
+
+
+def listening_options(section: str) -> Callable[[F], F]:
+    """Where a program listens (`address`, `port`) if not where joro.toml says; and `quiet`."""
+
+    def add(command: F) -> F:
+        for option in (
+            click.option("-q", "--quiet", is_flag=True, help="Do not print the address."),
+            click.option(
+                "--port",
+                type=click.IntRange(0, 65_535),
+                metavar="N",
+                help=f"Listen on this port (default: {section}.port; 0 = any free one).",
+            ),
+            click.option(
+                "--address", metavar="ADDRESS", help=f"Listen on this address (default: {section}.address)."
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return add
+
+
 def collection_option(command: F) -> F:
     """`-C DIR`, handed on as an open `Collection`."""
-    return click.option(
+    return directory_option(
         "-C",
         "--collection",
-        type=click.Path(path_type=Path, file_okay=False),
         default=Path(),
-        metavar="DIR",
         callback=lambda _ctx, _param, path: Collection.open(path),
         help="The collection's directory (default: the current one).",
     )(command)
@@ -30,7 +73,7 @@ def collection_option(command: F) -> F:
 def process_options(command: F) -> F:
     """How many robots, for how long (`processes`, `limit`, `share`, `quiet`)."""
     for option in (
-        click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
+        quiet_option,
         click.option("--share", type=Share.parse, metavar="K/N", hidden=True),
         click.option(
             "-p",
@@ -47,12 +90,10 @@ def process_options(command: F) -> F:
 
 def seed_options(command: F) -> F:
     """Seeds as arguments (`seeds`) and as files (`files`)."""
-    file = click.option(
+    file = file_option(
         "--seeds",
         "files",
-        type=click.Path(path_type=Path, dir_okay=False),
         multiple=True,
-        metavar="FILE",
         help="A file of seeds, one URL a line; # starts a comment. May be given several times.",
     )
     return click.argument("seeds", nargs=-1, metavar="[SEED]…")(file(command))

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from joro.cli.options import collection_option
+from joro.cli.options import (
+    ca_option,
+    collection_option,
+    directory_option,
+    file_option,
+    plain_option,
+    quiet_option,
+)
+from joro.cli.period import period, period_options
 from joro.clock import RealClock
 from joro.errors import JoroError, UsageError
 from joro.parse.rights import Purpose
@@ -41,18 +49,11 @@ def redistribute() -> None:
 def caller_options(command: F) -> F:
     """Whom to talk to, and how (`url`, `token_file`, `ca`, `plain`)."""
     for option in (
-        click.option("--plain", is_flag=True, help="Use http:// although the token can be read on the way."),
-        click.option(
-            "--ca",
-            type=click.Path(path_type=Path, dir_okay=False),
-            metavar="FILE",
-            help="Certificates to trust beside the known ones (PEM).",
-        ),
-        click.option(
+        plain_option("token"),
+        ca_option,
+        file_option(
             "--token-file",
-            type=click.Path(path_type=Path, dir_okay=False),
             required=True,
-            metavar="FILE",
             help="The file with the token that the service's operator gave you.",
         ),
     ):
@@ -65,25 +66,14 @@ schedule_option = click.option(
     metavar="CRON",
     help='Go on for ever, at these times (UTC), as crontab has them: "30 3 * * *".',
 )
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 
 
 @redistribute.command()
 @collection_option
 @click.option("--address", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="Port; 0: any.")
-@click.option(
-    "--certificate",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    metavar="FILE",
-    help="Certificate chain for TLS (PEM).",
-)
-@click.option(
-    "--key",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    metavar="FILE",
-    help="Its key (PEM).",
-)
+@file_option("--certificate", help="Certificate chain for TLS (PEM).", exists=True)
+@file_option("--key", help="Its key (PEM).", exists=True)
 @quiet_option
 def serve(
     collection: Collection, address: str, port: int, certificate: Path | None, key: Path | None, quiet: bool
@@ -94,16 +84,14 @@ def serve(
     joro redistribute serve -C my-web
     joro redistribute serve -C my-web --address 0.0.0.0 --certificate chain.pem --key key.pem
     """
-    from joro.portal.serve import address_of, listening_place
-    from joro.portal.serve import serve as serve_at
     from joro.redistribute.service import application
+    from joro.serving.listen import address_of, listening_place
+    from joro.serving.listen import serve as serve_at
 
     if (certificate is None) != (key is None):
         raise UsageError("a certificate has a key", remedy="give both --certificate and --key")
     address, port = listening_place(address, port)
-    place = address_of(address, port)
-    if certificate:
-        place = place.replace("http:", "https:", 1)
+    place = address_of(address, port, is_secure=certificate is not None)
 
     def started() -> None:
         if not quiet:
@@ -188,7 +176,7 @@ def list_parties(collection: Collection) -> None:
 @collection_option
 @click.argument("names", nargs=-1, metavar="[SOURCE]…")
 @click.option("--now", is_flag=True, help="Fetch at once from these sources (default: all), and end.")
-@click.option("--plain", is_flag=True, help="Use http:// although the token can be read on the way.")
+@plain_option("token")
 @quiet_option
 def collect(collection: Collection, names: tuple[str, ...], now: bool, plain: bool, quiet: bool) -> None:
     """Receive what the sources in redistribution.toml hold, at the times given there.
@@ -252,17 +240,9 @@ def push(collection: Collection, url: str, now: bool, quiet: bool, **how: Any) -
 
 @redistribute.command()
 @caller_options
-@click.option(
-    "--to",
-    "directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    metavar="DIR",
-    help="Where deliveries go.",
-)
+@directory_option("--to", "directory", required=True, help="Where deliveries go.")
 @click.option("--hosts", default="", metavar="REGEX", help="Only hosts in whose names this is found.")
-@click.option("--since", metavar="TIME", help="Only captures from 2026-11-16 (or 20261116) on.")
-@click.option("--until", metavar="TIME", help="Only captures before that time.")
+@period_options
 @click.option("--day", default="", metavar="DAY", help="Only what came to the service on a day (UTC).")
 @click.option("--whole", is_flag=True, help='Bring along what captures speak of that say "as before".')
 @click.option("--difference", is_flag=True, help="Only what came to the service since the last delivery.")
@@ -299,10 +279,9 @@ def fetch(
     """
     from joro.redistribute.cron import Cron
     from joro.redistribute.selection import Selection, checked
-    from joro.redistribute.sources import moment_of
     from joro.redistribute.subscriber import Subscriber
 
-    begin, end = (None if text is None else moment_of(text) for text in (since, until))
+    begin, end = period(since, until)
     selection = checked(Selection(hosts, begin, end, day, whole))
     caller = _caller(url, **how)
     cron = Cron.parse(schedule) if schedule else None

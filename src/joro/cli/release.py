@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from joro.cli.options import directory_option, file_option
 from joro.clock import RealClock
 
 
@@ -38,28 +39,9 @@ def key(file: Path) -> None:
 
 
 @release.command()
-@click.option(
-    "--wheel",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    required=True,
-    metavar="FILE",
-    help="The wheel to release.",
-)
-@click.option(
-    "--key",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    required=True,
-    metavar="FILE",
-    help="The secret key to sign it with.",
-)
-@click.option(
-    "--to",
-    "directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    metavar="DIR",
-    help="The channel.",
-)
+@file_option("--wheel", required=True, help="The wheel to release.", exists=True)
+@file_option("--key", required=True, help="The secret key to sign it with.", exists=True)
+@directory_option("--to", "directory", required=True, help="The channel.")
 def make(wheel: Path, key: Path, directory: Path) -> None:
     """Add a wheel to a channel, signed, as its newest release. Older ones stay.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from joro.cli.crawling import collect, summary
-from joro.cli.options import collection_option, seed_options
+from joro.cli.options import collection_option, quiet_option, seed_options
 from joro.discover.seeds import read_seeds
 from joro.errors import PortInUse
 from joro.store.collection import Collection
@@ -24,7 +24,7 @@ from joro.store.collection import Collection
 @collection_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop collecting after N pages.")
 @click.option("--once", is_flag=True, help="End when everything is searchable; do not serve the portal.")
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@quiet_option
 def run(
     seeds: tuple[str, ...],
     collection: Collection,

@@ -12,6 +12,7 @@ from types import FrameType
 
 import click
 
+from joro.cli.options import directory_option
 from joro.cli.scale_machines import MACHINE_UNITS, report_machines
 from joro.errors import UsageError
 from joro.scaling.chart import can_draw, draw
@@ -82,12 +83,10 @@ def _counts(_context: click.Context, _parameter: click.Parameter, text: str | No
 @click.option(
     "--latency", default=100.0, show_default=True, metavar="MS", help="How long a server takes to answer."
 )
-@click.option(
+@directory_option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
     default=Path("scale-report"),
     show_default=True,
-    metavar="DIR",
     help="Where the table (CSV) and the chart (SVG, PNG) go.",
 )
 def scale_report(

@@ -7,16 +7,11 @@ from pathlib import Path
 import click
 
 from joro import __version__
+from joro.cli.options import directory_option
 
 
 @click.command("self-check")
-@click.option(
-    "-C",
-    "--collection",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Also open this collection, to read only.",
-)
+@directory_option("-C", "--collection", help="Also open this collection, to read only.")
 def self_check(collection: Path | None) -> None:
     """See whether this version works on this machine: import everything, collect, archive, read again.
 

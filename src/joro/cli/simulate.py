@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from joro.cli.options import directory_option
 from joro.errors import UsageError
 from joro.schedule.feasible import Capacity, Demand, Revision, Rule, revise
 from joro.schedule.sockets import MARGIN, Order, wanted
@@ -97,12 +98,7 @@ def _trial_options(command: F) -> F:
             metavar="P,…",
             help="In which order waiting servers get a socket.",
         ),
-        click.option(
-            "--out",
-            type=click.Path(path_type=Path, file_okay=False),
-            metavar="DIR",
-            help="Where figures (SVG, PNG) and their tables (CSV, Parquet) go.",
-        ),
+        directory_option("--out", help="Where figures (SVG, PNG) and their tables (CSV, Parquet) go."),
     )
     for option in reversed(options):
         command = option(command)

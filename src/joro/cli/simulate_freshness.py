@@ -9,6 +9,7 @@ from typing import TypeVar
 import click
 from click.core import ParameterSource
 
+from joro.cli.options import directory_option, file_option
 from joro.cli.simulate import Number, how_to_draw, make_folder, progress_bar
 from joro.errors import UsageError
 from joro.simulator.contest import NAMES, contest, recorded_course, unweighted
@@ -52,10 +53,8 @@ MADE_UP = ("pages", "signals", "equal")
 )
 @click.option("--signals", is_flag=True, help="Some servers tell of changes, some of them wrongly.")
 @click.option("--equal", is_flag=True, help="All pages are equally important.")
-@click.option(
+@file_option(
     "--histories",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
     help="Recorded changes instead: page, Unix time, `first` or `change` with tabs between; plain, .gz, .xz.",
 )
 @click.option("--half", type=click.Choice(HALVES), help="Only this half of the recorded pages.")
@@ -74,12 +73,7 @@ MADE_UP = ("pages", "signals", "equal")
     type=click.IntRange(min=0),
     help="Another seed, other pages of the same kind. May be repeated: then means are shown.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Where figures (SVG, PNG) and their tables (CSV, Parquet) go.",
-)
+@directory_option("--out", help="Where figures (SVG, PNG) and their tables (CSV, Parquet) go.")
 @click.pass_context
 def freshness(
     context: click.Context,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import click
 
-from joro.cli.options import collection_option
+from joro.cli.options import collection_option, quiet_option
 from joro.store.collection import Collection
 from joro.tables import making
 
@@ -21,7 +21,7 @@ from joro.tables import making
     metavar="N",
     help="Processes beside each other (default: machine.processes in joro.toml).",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@quiet_option
 def tables(collection: Collection, processes: int | None, quiet: bool) -> None:
     """Make tables of captures and links from every closed WARC that is not in them yet.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from joro import __version__
-from joro.cli.options import collection_option
+from joro.cli.options import collection_option, quiet_option
 from joro.clock import RealClock
 from joro.store.collection import Collection
 from joro.store.layout import share_count
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE…")
 @collection_option
 @click.option("--no-learning", is_flag=True, help="Only archive: let no page be known by it.")
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@quiet_option
 def take_in(files: tuple[Path, ...], collection: Collection, no_learning: bool, quiet: bool) -> None:
     """Take captures of others in: WARC, WACZ, or CDXJ for their history alone.
 

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from joro.cli.options import collection_option
+from joro.cli.options import collection_option, quiet_option
+from joro.cli.period import period, period_options, time_in
 from joro.clock import RealClock
 from joro.errors import UsageError
 from joro.store.collection import Collection
@@ -49,17 +50,10 @@ def target_options(command: F) -> F:
     return command
 
 
-def date_options(command: F) -> F:
-    """Which captures of the target are meant."""
-    until = click.option("--until", metavar="TIME", help="Only captures before that time.")
-    since = click.option("--since", metavar="TIME", help="Only captures from 2026-11-16 (or 20261116) on.")
-    return since(until(command))
-
-
 @takedown.command()
 @collection_option
 @target_options
-@date_options
+@period_options
 def add(
     collection: Collection, since: str | None, until: str | None, reason: str, requester: str, **what: Any
 ) -> None:
@@ -77,7 +71,7 @@ def add(
 @takedown.command()
 @collection_option
 @target_options
-@date_options
+@period_options
 @click.option("--opens", metavar="TIME", help="Hidden until that time.")
 @click.option(
     "--days", type=click.FloatRange(min=0, min_open=True), help="Hidden so long after each capture."
@@ -164,7 +158,7 @@ def list_orders(collection: Collection, audit: bool, as_json: bool) -> None:
 
 @takedown.command()
 @collection_option
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@quiet_option
 def collect(collection: Collection, quiet: bool) -> None:
     """Erase from the disk what take-downs mean: WARCs, indexes, tables, frontier.
 
@@ -213,11 +207,7 @@ def _give(
     **other: Any,
 ) -> None:
     target, value = _target(what)
-    first, end = time_in("--since", since), time_in("--until", until)
-    if first is not None and end is not None and first >= end:
-        raise UsageError(
-            f"--since {since} is not before --until {until}", remedy="give the earlier one first"
-        )
+    first, end = period(since, until)
     if target == "all" and first is None and end is None:
         raise UsageError("--all without dates means everything", remedy="give --since or --until, too")
     order = _book(collection).give(Order(0, act, target, value, 0.0, first, end, **other))
@@ -255,20 +245,6 @@ def host_target(text: str) -> str:
     if not name or "/" in name or "*" in name or ":" in name.strip("[]").rpartition("]")[2]:
         raise UsageError(f"--host {text!r} is no host", remedy='write "example.org" or "*.example.org"')
     return ("*." if text.strip().startswith("*.") else "") + host_of(canonical(f"http://{name}/"))
-
-
-def time_in(option: str, text: str | None) -> float | None:
-    """Seconds since 1970 of what was typed behind an option; None where nothing was."""
-    from joro.archive.times import time_of, time_of_stamp
-
-    if text is None:
-        return None
-    try:
-        return time_of_stamp(text) if text.isdigit() else time_of(text)
-    except ValueError:
-        raise UsageError(
-            f"{option} {text!r} is no time", remedy="write 2026-11-16T05:55 or 20261116"
-        ) from None
 
 
 def _book(collection: Collection) -> OrderBook:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import uvloop
 
+from joro.cli.options import file_option
 from joro.config import render
 from joro.testweb.settings import ADDRESSING, LOOPBACK, PROFILES, SIZES, Settings
 from joro.testweb.web import TestWeb, config
@@ -52,19 +53,9 @@ from joro.testweb.web import TestWeb, config
 @click.option("--latency", default=0.0, metavar="MS", help="Hold every answer back this long (real time).")
 @click.option("--memory", default=1_000, show_default=True, metavar="MB", help="Memory for ready answers.")
 @click.option("--warm", is_flag=True, help="Make every page before serving the first.")
-@click.option(
-    "--log", type=click.Path(path_type=Path, dir_okay=False), help="Append the access log here (TSV)."
-)
-@click.option(
-    "--settings",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write a joro.toml with which a collection sees this web.",
-)
-@click.option(
-    "--ready-file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the port and the name server's port here once the web is up.",
-)
+@file_option("--log", help="Append the access log here (TSV).")
+@file_option("--settings", help="Write a joro.toml with which a collection sees this web.")
+@file_option("--ready-file", help="Write the port and the name server's port here once the web is up.")
 def testweb(
     seed: int,
     hosts: int,

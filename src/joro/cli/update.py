@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from joro import __version__
-from joro.cli.options import collection_option
+from joro.cli.options import collection_option, directory_option
 from joro.clock import RealClock
 from joro.errors import UsageError
 from joro.store.collection import Collection
@@ -38,13 +38,8 @@ def update() -> None:
 
 
 @update.command(context_settings={"ignore_unknown_options": True})
-@click.option(
-    "-C",
-    "--collection",
-    "path",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="The collection's directory (default: the one that COMMAND works on).",
+@directory_option(
+    "-C", "--collection", "path", help="The collection's directory (default: the one that COMMAND works on)."
 )
 @click.option(
     "--every",

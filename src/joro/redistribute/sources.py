@@ -27,7 +27,7 @@ from typing import Any
 
 import msgspec
 
-from joro.archive.times import time_of, time_of_stamp
+from joro.archive.times import time_typed
 from joro.errors import ConfigError, UsageError
 from joro.redistribute.cron import Cron
 from joro.redistribute.selection import Mark, Selection, checked
@@ -62,21 +62,13 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
     def selection(self, mark: Mark) -> Selection:
         """What to ask for, when the last transfer ended at `mark`."""
-        since, until = (moment_of(text) if text else None for text in (self.since, self.until))
+        since, until = (time_typed(text) if text else None for text in (self.since, self.until))
         return Selection(
             hosts=self.hosts,
             since=since if self.transfer in ("since", "period") else None,
             until=until if self.transfer == "period" else None,
             after=mark if self.transfer == "difference" else {},
         )
-
-
-def moment_of(text: str) -> float:
-    """Seconds since 1970 of `2026-11-16`, `2026-11-16T05:55` or `20261116`."""
-    try:
-        return time_of_stamp(text) if text.isdigit() else time_of(text)
-    except ValueError:
-        raise UsageError(f"{text!r} is no time", remedy="write 2026-11-16T05:55 or 20261116") from None
 
 
 def sources_of(collection: Collection) -> list[Source]:
