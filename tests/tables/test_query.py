@@ -93,6 +93,14 @@ def test_the_columns_in_the_help_are_those_of_the_tables(collection: Collection)
         ("select (select count(*) from glob('/*'))", "glob() is not for joro sql"),
         ("select * from query('select * from withheld')", "query() is not for joro sql"),
         ("select * from withheld", "'withheld' is no table"),
+        ("select * from WithHeld", "'withheld' is no table"),
+        ("select * from orders.withheld", "'orders.withheld' is no table"),
+        ("describe orders.withheld", "'orders.withheld' is no table"),
+        ("from information_schema.tables", "'information_schema.tables' is no table"),
+        ("from (with pg_views as (select 1) from pg_views)", "'pg_views' is no table"),
+        ("show all tables", "not everything is shown"),
+        ("show tables from orders", "not everything is shown"),
+        ("from (show schemas)", "not everything is shown"),
         ("from 'http://127.0.0.1/x.csv'", "is no table"),
     ],
 )
@@ -104,6 +112,11 @@ def test_a_mistake_is_one_line_and_files_stay_closed(
     assert isinstance(error, UsageError)
     assert said.lower() in str(error).lower()
     assert "\n" not in str(error)
+
+
+def test_the_two_tables_are_all_that_is_shown(collection: Collection) -> None:
+    assert run(collection, "--csv", "show tables").stdout == "name\ncaptures\nlinks\n"
+    assert run(collection, "--csv", "select count(*) from main.captures").stdout.split()[1] == "5"
 
 
 def test_a_mistake_found_while_reading_is_one_line_too(collection: Collection) -> None:

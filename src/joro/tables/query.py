@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 BATCH_ROWS = 1_000
 #: Table functions that make rows out of nothing, or of what stands in the question.
 _HARMLESS = frozenset({"range", "generate_series", "unnest", "generate_subscripts", "json_each", "json_tree"})
+#: Tables in which DuckDB tells of tables, and the one with our orders.
+_CATALOGUE = ("duckdb_", "pg_", "pragma_", "sqlite_", "withheld")
+_SHOWS_ALL = ("__show_tables_expanded", '"schemas"')
 _HINT = "the tables are captures and links; see: joro sql --help"
 
 #: The columns that orders speak of, URL and host: a link that leads to a page names it, and often tells its
@@ -105,14 +108,15 @@ def _sql_type(kind: str) -> str:
 def _withholding(connection: duckdb.DuckDBPyConnection, orders: Orders, now: float) -> list[str]:
     """Put the orders that withhold something into a table; which kinds of targets there are."""
     rows = [row for order in orders.all if (row := _span(order, now)) is not None]
+    connection.execute("create schema orders")  # where `show tables` does not look
     connection.execute(
-        "create table withheld (kind varchar, value varchar, since timestamp, until timestamp)"
+        "create table orders.withheld (kind varchar, value varchar, since timestamp, until timestamp)"
     )
     if rows:  # as columns: row by row, two thousand orders take eight seconds
         columns = [list(column) for column in zip(*rows, strict=True)]
         texts = "unnest(?::varchar[]), unnest(?::varchar[])"
         times = "unnest(?::varchar[])::timestamp, unnest(?::varchar[])::timestamp"
-        connection.execute(f"insert into withheld select {texts}, {times}", columns)
+        connection.execute(f"insert into orders.withheld select {texts}, {times}", columns)
     return sorted({row[0] for row in rows})
 
 
@@ -155,7 +159,7 @@ def _match(kind: str, url: str, host: str) -> str:
         "all": "true",
     }[kind]
     return (
-        f"select 1 from withheld w where w.kind = '{kind}' and {same}"
+        f"select 1 from orders.withheld w where w.kind = '{kind}' and {same}"
         " and w.since <= t.time and t.time < w.until"
     )
 
@@ -175,19 +179,22 @@ def _refuse_all_but_reading(connection: duckdb.DuckDBPyConnection, question: str
     if tree["error"]:
         raise UsageError("joro sql cannot see what this reads", remedy="ask a plain SELECT")
     for node in _nodes(tree):
-        _refuse_files(node)
+        _refuse_all_but_views(node)
 
 
-def _refuse_files(node: dict[str, Any]) -> None:
+def _refuse_all_but_views(node: dict[str, Any]) -> None:
     kind = node.get("type")
     if kind == "TABLE_FUNCTION":
         name = str(node.get("function", {}).get("function_name", "")).lower()
         if name not in _HARMLESS:
             raise UsageError(f"{name}() is not for joro sql", remedy=_HINT)
     if kind == "BASE_TABLE":
-        name = str(node.get("table_name", ""))
-        if name == "withheld" or any(sign in name for sign in "./\\:*"):
-            raise UsageError(f"{name!r} is no table", remedy=_HINT)
+        name, schema = str(node.get("table_name", "")), str(node.get("schema_name", ""))
+        is_ours = schema.lower() in ("", "main") and not name.lower().startswith(_CATALOGUE)
+        if not is_ours or any(sign in name for sign in "./\\:*"):
+            raise UsageError(f"{f'{schema}.{name}'.lstrip('.')!r} is no table", remedy=_HINT)
+    if kind == "SHOW_REF" and (node.get("schema_name") or node.get("table_name") in _SHOWS_ALL):
+        raise UsageError("not everything is shown", remedy=_HINT)
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
