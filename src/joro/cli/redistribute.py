@@ -130,8 +130,8 @@ def add(collection: Collection, name: str, hosts: str, **terms: Any) -> None:
     joro redistribute party add -C my-web tokyo --purpose search --bytes-per-day 10000000000
     joro redistribute party add -C my-web osaka --push --contact ops@osaka.example
     """
+    from joro.archive.hosts import hosts_like
     from joro.redistribute.parties import Party
-    from joro.redistribute.selection import hosts_like
 
     hosts_like(hosts, "--hosts")
     click.echo(_book(collection).add(Party(name, "", RealClock().now(), hosts=hosts, **terms)))

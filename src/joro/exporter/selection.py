@@ -8,16 +8,15 @@ Never: hands out what an order withholds, or what its owner reserves for that pu
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from joro.archive.cdx import REVISIT
+from joro.archive.hosts import hosts_like
 from joro.archive.index import CaptureIndex, Limits
 from joro.archive.read import Record, read_at, response_of
 from joro.clock import Clock
-from joro.errors import UsageError
 from joro.model import Capture, Response
 from joro.parse.page import document_of
 from joro.parse.payload import unwrap
@@ -31,7 +30,7 @@ from joro.url import host_of, surt
 class Selection:
     """What is wanted; everything, where nothing is said."""
 
-    host: str = ""  # a regular expression, found anywhere in the name
+    host: str = ""  # a regular expression (RE2), found anywhere in the name
     since: float = -math.inf
     until: float = math.inf
     languages: tuple[str, ...] = ()  # "zh" means zh-hant, too
@@ -72,18 +71,12 @@ class Chooser:
         self._robot = self.collection.config.identity.name
         self._terms = TermsBook(self._archived, self._robot)
         self._limits = Limits(since=self.selection.since, until=self.selection.until)
-        try:
-            self._host = re.compile(self.selection.host, re.IGNORECASE)
-        except re.error as error:
-            raise UsageError(
-                f"--host {self.selection.host!r} is no regular expression ({error})",
-                remedy=r"write it like '\.example\.org$'",
-            ) from None
+        self._is_host = hosts_like(self.selection.host, "--host")
 
     def captures(self, after: Key | None = None) -> Iterator[Capture]:
         """The captures asked for, those up to `after` left out, whether they may be had or not."""
         for capture in self._all():
-            if self._host.search(host_of(capture.url)) and (after is None or key_of(capture) > after):
+            if self._is_host(host_of(capture.url)) and (after is None or key_of(capture) > after):
                 yield capture
 
     def _all(self) -> Iterator[Capture]:

@@ -29,12 +29,13 @@ from isal import igzip_lib
 from joro import __version__
 from joro.archive.cdx import REVISIT, line_of
 from joro.archive.far import opened
+from joro.archive.hosts import hosts_like
 from joro.archive.payload import digest
 from joro.archive.times import warc_date
 from joro.errors import ArchiveError
 from joro.model import Capture
 from joro.redistribute.allowed import Allowed
-from joro.redistribute.selection import Mark, Selection, hosts_like, is_selected, mark_now, walk
+from joro.redistribute.selection import Mark, Selection, is_selected, mark_now, walk
 from joro.store.collection import Collection
 
 log = logging.getLogger(__name__)

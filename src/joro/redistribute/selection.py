@@ -12,16 +12,15 @@ length of the name only: the expressions come from others, and some of those tha
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from joro.archive.cdx import capture_of, index_of, whole_lines
+from joro.archive.hosts import hosts_like
 from joro.archive.names import number_of, stream_of, warcs
 from joro.archive.times import time_of, time_of_stamp
 from joro.errors import ArchiveError, UsageError
@@ -38,8 +37,6 @@ DAY_S = 86_400.0
 FROM = "from-"
 _FROM = re.compile(re.escape(FROM) + r".+-(\d{14})-\d{5,}\.warc\.gz")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-#: Longer expressions are no choice of hosts but an attack.
-HOSTS_LIMIT = 2_000
 
 
 class Selection(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -62,28 +59,6 @@ class Step(msgspec.Struct, frozen=True):
     lines: int  # that were looked at
     number: int
     stream: str
-
-
-def hosts_like(pattern: str, what: str = "hosts") -> Callable[[str], bool]:
-    """Does a host name match? A `UsageError` says what is wrong with the expression."""
-    if not pattern:
-        return lambda host: True
-    import re2  # 20 ms, which other commands need not pay
-
-    options = re2.Options()
-    options.log_errors = False
-    options.case_sensitive = False
-    try:
-        if len(pattern) > HOSTS_LIMIT:
-            raise re2.error(f"longer than {HOSTS_LIMIT:,} characters")
-        expression: Any = re2.compile(pattern, options)
-    except re2.error as error:
-        said = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else error.args[0]
-        raise UsageError(
-            f"{what} = {pattern[:100]!r} is no regular expression ({said})",
-            remedy=r"write one like \.ac\.jp$ (RE2: no look-ahead, no back-references)",
-        ) from None
-    return functools.lru_cache(maxsize=65_536)(lambda host: expression.search(host) is not None)
 
 
 def checked(selection: Selection) -> Selection:
