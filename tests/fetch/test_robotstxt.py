@@ -252,6 +252,45 @@ def test_escapes_are_compared_in_one_spelling(rule: str, path: str, matches: boo
     assert allows(for_us(f"Disallow: {rule}"), path) is not matches
 
 
+@pytest.mark.parametrize(
+    ("rule", "written"),
+    [
+        ("/My Documents/", "/My Documents/a"),  # our URLs have %20
+        ("/My%20Documents/", "/My Documents/a"),
+        ("/<x>", "/<x>"),
+        ('/"{`}', '/"{`}'),
+        ("/a?q='{", "/a?q='{"),  # in a query other characters are escaped than in a path
+        ("/*'s", "/a?b's"),
+        ("/*'s", "/a'sb"),
+        ("/a\\b", "/a\\b"),  # a slash to browsers and to us
+        ("/a|b^c[0]", "/a|b^c[0]"),
+        ("/a|b^c[0]", "/a%7Cb%5Ec%5B0%5D"),  # 2.2.2: one resource, whoever escaped it
+        ("/a%7cb%5ec%5b0%5d", "/a|b^c[0]"),
+        ("/a?{%7B", "/a?{%7B"),
+        ("/* x$", "/a x"),
+        ("/\x01a", "/\x01a"),
+    ],
+)
+def test_a_page_is_forbidden_however_its_link_is_written(rule: str, written: str) -> None:
+    url = canonical("http://a.jp" + written)
+    assert not allows(for_us(f"Disallow: {rule}"), url)
+    assert allows(for_us(f"Disallow: {rule}"), "http://a.jp/elsewhere")
+
+
+@given(st.text(st.characters(min_codepoint=33, exclude_characters="#", codec="utf-8"), min_size=1))
+def test_who_forbids_a_path_as_it_is_written_forbids_the_page_it_leads_to(path: str) -> None:
+    path = re.sub(r"\.|(?i:%2e)|[*$]|\s+\Z", "", path.replace("!", " "))  # a space is as likely as a letter
+    written = path.strip() or "x"
+    assert not allows(for_us(f"Disallow: /{written}"), canonical(f"http://a.jp/{written}"))
+
+
+@pytest.mark.parametrize("path", ["/my files/", "/my%20files/", "/{x}", "/?q='x'"])
+def test_an_allow_is_found_again_in_the_spelling_of_our_urls(path: str) -> None:
+    text = for_us("Disallow: /", f"Allow: {path}")
+    assert allows(text, canonical("http://a.jp" + path))
+    assert not allows(text, "http://a.jp/my")
+
+
 def test_an_allow_is_taken_by_the_letter() -> None:
     text = for_us("Disallow: /", "Allow: /%62%61%7A")
     assert not allows(text, "/baz")

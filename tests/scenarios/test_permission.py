@@ -129,6 +129,20 @@ def test_robots_txt_by_its_status_wherever_it_lies_and_however_long_it_is(tmp_pa
     assert laws.early(place.rows, 0.2) == []
 
 
+def test_a_directory_with_a_space_in_its_name_is_left_alone_however_links_to_it_are_written(
+    tmp_path: Path,
+) -> None:
+    links = linking("/My Documents/1", "/My%20Documents/2", "/a|b/3", "/a%7Cb/4", "/?x='5", "/yes/1")
+    site = {
+        "/": links,
+        "/robots.txt": rules("Disallow: /My Documents/", "Disallow: /a%7Cb/", "Disallow: /?x='"),
+    }
+    with village({"a.example": site}) as place:
+        collection = place.collection(tmp_path / "c", politeness={"interval_s": 0.0})
+        done("crawl", "-q", "-C", collection, "http://a.example/")
+    assert place.paths("a.example") == ["/", "/yes/1"]
+
+
 def test_robots_txt_is_read_again_in_time_and_obeyed_at_once(tmp_path: Path) -> None:
     chain = {f"/{number}": linking(f"/{number + 1}") for number in range(40)}
     closing = {"/robots.txt": lambda count: rules("Disallow:" if count < 3 else "Disallow: /")}

@@ -16,7 +16,8 @@ import re
 from collections.abc import Iterable
 from operator import itemgetter
 
-from joro.url import respell, try_canonical
+from joro.fetch.spelling import spellings
+from joro.url import try_canonical
 
 #: RFC 9309, 2.5 wants at least 500 KiB to be read; Google reads no more. So do we.
 SIZE_LIMIT_BYTES = 500 * 1024
@@ -37,8 +38,6 @@ _TWO_WORDS = re.compile(rb"([^ \t]+)[ \t]+([^ \t]+)")
 _EVERYONE = re.compile(rb"\*(?:\s|$)")
 _PRODUCT_TOKEN = re.compile(rb"[A-Za-z_-]*")
 _SECONDS = re.compile(rb"\d+(?:\.\d+)?|\.\d+")
-_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
-_NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 #: A URL's path with parameters and query; of anything else that may be given, what Google's parser takes.
 _PATH = re.compile(r"(?://)?(?:[^/?;#]*://)?[^/?;#]*([/?;][^#\0]*)?")
@@ -51,8 +50,8 @@ _PATH = re.compile(r"(?://)?(?:[^/?;#]*://)?[^/?;#]*([/?;][^#\0]*)?")
 #:   pieces  what stands between its asterisks; () when the needle is all, a plain prefix
 #:   ends    a dollar sign closes it
 #:   line    its number, 0 when there is no file
-#:   value   as the line has it, escapes normalised
-_Rule = tuple[int, str, tuple[str, ...], bool, int, str]
+#:   value   as the line has it
+_Rule = tuple[int, str, tuple[str, ...], bool, int, bytes]
 
 
 def _matches(pieces: tuple[str, ...], ends: bool, path: str) -> bool:
@@ -103,7 +102,7 @@ class Robots:
         *_, line, value = rule
         if line == 0:
             return "robots.txt cannot be had, so nothing is allowed"
-        return f"line {line}: {'Allow' if _is_allow(rule) else 'Disallow'}: {value}"
+        return f"line {line}: {'Allow' if _is_allow(rule) else 'Disallow'}: {value.decode(errors='replace')}"
 
     def _deciding(self, url: str) -> _Rule | None:
         path = _path(url)
@@ -236,35 +235,23 @@ def _rules(lines: list[tuple[bytes, bool, int]]) -> list[_Rule]:
     """The rules that lines (value, allow, number) stand for, the heaviest first; an empty value is none."""
     rules = []
     for raw, allow, number in lines:
-        value = raw.decode() if raw.isascii() and b"%" not in raw else _normalised(raw)
-        if value:
-            rules.append(_rule(value, value, allow, number))
-            twin = _allowed_directory(value) if allow else _respelled(value)
-            if twin:
-                rules.append(_rule(twin, value, allow, number))
+        if not raw:
+            continue
+        patterns = spellings(raw, allow)
+        if allow and b"/index.htm" in raw:
+            patterns |= {_directory(each) for each in patterns}
+        rules += [_rule(each, raw, allow, number) for each in patterns if each]
     rules.sort(key=itemgetter(0), reverse=True)
     return rules
 
 
-def _allowed_directory(value: str) -> str | None:
-    """Google: who allows the index page allows its directory, too."""
-    slash = value.rfind("/")
-    return value[: slash + 1] + "$" if slash >= 0 and value.startswith("/index.htm", slash) else None
+def _directory(allowed: str) -> str:
+    """Google: who allows the index page allows its directory, too; "" if this is no index page."""
+    slash = allowed.rfind("/")
+    return allowed[: slash + 1] + "$" if slash >= 0 and allowed.startswith("/index.htm", slash) else ""
 
 
-def _respelled(value: str) -> str | None:
-    """RFC 9309, 2.2.2 compares `%7E` and `~` as equal. Our URLs have only `~`, so a Disallow must, too."""
-    respelled = respell(value) if "%" in value else value
-    return respelled if respelled != value else None
-
-
-def _normalised(value: bytes) -> str:
-    """A pattern with its escapes in upper case and all that is not ASCII escaped."""
-    value = _ESCAPE.sub(lambda escape: escape[0].upper(), value)
-    return _NOT_ASCII.sub(lambda octet: b"%%%02X" % octet[0][0], value).decode()
-
-
-def _rule(pattern: str, value: str, allow: bool, line: int) -> _Rule:
+def _rule(pattern: str, value: bytes, allow: bool, line: int) -> _Rule:
     weight = 2 * len(pattern) + allow
     ends = pattern[-1] == "$" and pattern[-2:] != "*$"
     # An asterisk at the end, with or without dollar, adds only weight: a pattern matches prefixes anyway.
@@ -290,4 +277,4 @@ def from_status(status: int, body: bytes, agent: str) -> Robots:
 
 
 ALLOW_ALL = Robots(())
-DISALLOW_ALL = Robots((_rule("/", "/", allow=False, line=0),))
+DISALLOW_ALL = Robots((_rule("/", b"/", allow=False, line=0),))
