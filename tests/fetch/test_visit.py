@@ -14,6 +14,7 @@ import uvloop
 from joro.clock import Clock, FakeClock, RealClock
 from joro.config import Fetch
 from joro.errors import ConfigError
+from joro.fetch.address import AddressLimits
 from joro.fetch.visit import Later, Visitor, validators
 from joro.model import Outcome, Page, Visit
 from joro.url import canonical, join
@@ -388,3 +389,30 @@ def test_nobody_is_asked_once_it_is_too_late() -> None:
             return found, web.connections
 
     assert run(scenario()) == (Later(1000.0), 0)
+
+
+async def elsewhere(zone: Zone, held: str, path: Path) -> tuple[Visit | Later, list[str], int]:
+    """A visit to a.example while somebody is at `held`: what came of it, and where the next begins."""
+    limits = AddressLimits(path / "addresses", 1, alone=True)
+    async with scripted(HELLO, address="127.0.0.4") as web, names(zone) as server:
+        settings = replace(LOOPBACK, nameservers=server.nameservers, ports={"80": web.port})
+        visitor = Visitor(settings, user_agent="joro/test", clock=FakeClock(1000.0), limits=limits)
+        limits.try_hold(held, 1000.0)
+        found = await visitor.visit(Page("http://a.example/"))
+        order = visitor._resolver.known("a.example") or []
+        await visitor.close()
+        return found, order, web.connections
+
+
+def test_where_too_many_are_at_a_hosts_second_address_nobody_goes_there(tmp_path: Path) -> None:
+    zone = {"a.example": ["127.0.0.3", "127.0.0.4"]}
+    found, order, connections = run(elsewhere(zone, "127.0.0.4", tmp_path))
+    assert (found, connections) == (Later(1000.5), 0)
+    assert order == ["127.0.0.4", "127.0.0.3"]  # the dead one need not be tried again
+
+
+def test_of_several_addresses_only_the_one_in_use_is_held(tmp_path: Path) -> None:
+    zone = {"a.example": ["127.0.0.3", "127.0.0.4", "127.0.0.5"]}
+    found, _, connections = run(elsewhere(zone, "127.0.0.5", tmp_path))
+    assert isinstance(found, Visit)
+    assert (found.address, connections) == ("127.0.0.4", 1)

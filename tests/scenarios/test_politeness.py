@@ -19,6 +19,7 @@ from tests.scenarios.crawls import QUIET, Seen, crawl, crawling, kill, wait_for
 from tests.scenarios.laws import Row, by
 from tests.scenarios.stage import Web, done, serve_web
 from tests.scenarios.village import Reply, linking, rules, village
+from tests.web.names import naming
 
 pytestmark = pytest.mark.slow
 
@@ -207,6 +208,18 @@ def test_two_processes_are_never_at_one_address_together(tmp_path: Path) -> None
     assert {row["sharing"] for row in seen.rows} == {1}
     assert laws.early(seen.rows, 0.25, "address") == []
     assert laws.early(seen.rows, 0.5) == []
+
+
+def test_an_address_is_not_crowded_by_hosts_whose_first_address_is_dead(tmp_path: Path) -> None:
+    hosts = {f"h{number}.example": [f"127.9.0.{number + 1}", "127.0.0.1"] for number in range(8)}
+    with village({name: {"/": linking()} for name in hosts}) as place, naming(hosts) as server:
+        manners = QUIET | {"interval_s": 0.1, "per_address": 1, "address_interval_s": 0.1}
+        fetch = {"nameservers": list(server.nameservers), "hosts": {}}
+        collection = place.collection(tmp_path / "c", politeness=manners, fetch=fetch)
+        done("crawl", "-q", "-C", collection, *(f"http://{name}/" for name in hosts))
+    at_the_living_one = [row | {"address": "127.0.0.1"} for row in place.rows]
+    assert len(at_the_living_one) == 16
+    assert laws.early(at_the_living_one, 0.1, "address") == []
 
 
 #: The robot's clock is set to another hour; its seconds are as long as ours.

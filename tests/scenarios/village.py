@@ -75,7 +75,7 @@ class Village:
             "ports": {"80": self.port},
             "allow_addresses": ["127.0.0.0/8"],
         }
-        tables = {"fetch": fetch, **sections}
+        tables = {**sections, "fetch": fetch | sections.get("fetch", {})}
         tables["politeness"] = {"per_address": 64, "address_interval_s": 0.0} | sections.get("politeness", {})
         (path / config.FILE_NAME).write_text(config.render(config.from_tables(tables)))
         return path

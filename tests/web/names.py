@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import struct
+import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -19,7 +20,7 @@ A, AAAA = 1, 28
 Reply = Sequence[str] | int | None
 Zone = Mapping[str, Reply] | Callable[[str], Reply]
 
-__all__ = ["AAAA", "NXDOMAIN", "SERVFAIL", "A", "Names", "names"]
+__all__ = ["AAAA", "NXDOMAIN", "SERVFAIL", "A", "Names", "names", "naming"]
 
 #: A further record that lives for no time: c-ares, which tells time by a real clock, then remembers nothing.
 _FLEETING = b"\0" + struct.pack("!HHIH", 16, 1, 0, 2) + b"\x01x"
@@ -82,3 +83,19 @@ async def names(zone: Zone, *, ttl_s: int = 300) -> AsyncIterator[Names]:
         yield state
     finally:
         transport.close()
+
+
+@contextmanager
+def naming(zone: Zone) -> Iterator[Names]:
+    """The same for a story that has no event loop of its own."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    server = names(zone)
+    try:
+        yield asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result()
+        asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result()
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

@@ -82,7 +82,7 @@ class Visitor:
         """
         host = _host_of(page.server or server_of(page.url))
         if self._proxy_resolves and not is_address(host):
-            return await self._ask(page, [""], fields, once)
+            return await self._ask(page, [""], fields, pause_s, once)
         addresses = self._resolver.known(host)
         if addresses is None:
             addresses = await self._resolver.addresses(host)
@@ -94,17 +94,8 @@ class Visitor:
             now = self._clock.now()
             return Visit(page, now, Outcome.FORBIDDEN_ADDRESS, address=addresses[0], detail=refusal)
         allowed = self._reachable(allowed)[:ADDRESSES_TRIED]
-        held = self._limits.try_hold(allowed[0], self._clock.now(), pause_s) if self._limits else None
-        if held is None and self._limits is not None:
-            return Later(self._limits.free_at(allowed[0], self._clock.now(), pause_s))
-        try:
-            visit = await self._ask(page, allowed, fields, once)
-        finally:
-            if held is not None:
-                held.release(self._clock.now())
-        if isinstance(visit, Later):
-            return visit
-        if visit.address != addresses[0] and visit.response is not None:
+        visit = await self._ask(page, allowed, fields, pause_s, once)
+        if isinstance(visit, Visit) and visit.address != addresses[0] and visit.response is not None:
             self._resolver.prefer(host, visit.address)
         return visit
 
@@ -123,16 +114,29 @@ class Visitor:
         return ours or addresses[:1]
 
     async def _ask(
-        self, page: Page, addresses: list[str], fields: Sequence[str], once: bool
+        self, page: Page, addresses: list[str], fields: Sequence[str], pause_s: float, once: bool
     ) -> Visit | Later:
-        """Ask at the first address where someone is."""
-        port = _port_of(page.server or server_of(page.url))
+        """Ask at the first address where someone is, and at none where too many of us are."""
+        server = page.server or server_of(page.url)
+        port = _port_of(server)
         port = self._ports.get(port, port)
+        limits = self._limits if addresses[0] else None  # which address a proxy finds, we are not told
         for address in addresses:
             start = self._clock.now()
             if start >= self.closes_at():
                 return Later(start)
-            exchange = await self._client.get(page.url, address=address, port=port, fields=fields, once=once)
+            held = limits.try_hold(address, start, pause_s) if limits is not None else None
+            if limits is not None and held is None:
+                if address != addresses[0]:
+                    self._resolver.prefer(_host_of(server), address)  # no use in asking the dead ones again
+                return Later(limits.free_at(address, start, pause_s))
+            try:
+                exchange = await self._client.get(
+                    page.url, address=address, port=port, fields=fields, once=once
+                )
+            finally:
+                if held is not None:
+                    held.release(self._clock.now())
             if exchange.connected:
                 break
         if exchange.held_off_s:
