@@ -18,12 +18,12 @@ import tracemalloc
 from collections.abc import Callable
 
 from joro.discover.watch import FEED, FRONT, SITEMAP, Reading, Watched, portions, watch
-from joro.model import Entry
+from joro.model import DAY_S, Entry
 from joro.parse.feed import read_feed
 from joro.parse.sitemap import LIMIT_BYTES, read_sitemap
 from joro.testweb.news import FEED_ARTICLES, FRONT_ARTICLES
 from joro.testweb.plan import Host, make
-from joro.testweb.settings import DAY_S, EPOCH, Settings
+from joro.testweb.settings import EPOCH, Settings
 from joro.testweb.site import Site
 
 URL = "https://www.example.org/feed/"

@@ -9,9 +9,8 @@ from msgspec import structs
 
 from joro.config import from_tables
 from joro.explainer import Explanation, Keeping, Step, duration, explain
-from joro.model import Outcome, Visit
+from joro.model import DAY_S, Outcome, Visit
 from joro.schedule import change
-from joro.schedule.change import DAY_S
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
 from joro.store.layout import set_share_count

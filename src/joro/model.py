@@ -13,6 +13,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
+DAY_S = 86_400.0
+
 
 class Outcome(enum.Enum):
     """What became of one visit. The web's failures are observations, never exceptions."""

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joro.discover.arrivals import (
-    DAY_S,
     HOUR_S,
     Arrivals,
     Polling,
@@ -16,7 +15,7 @@ from joro.discover.arrivals import (
     interval_s,
     next_poll,
 )
-from joro.model import PollHints
+from joro.model import DAY_S, PollHints
 
 NONE = PollHints()
 UNKNOWN = Arrivals()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from joro.config import Refresh
+from joro.model import DAY_S
 from joro.robot.policy import SILENT, Policy
 from joro.schedule import change
-from joro.schedule.change import DAY_S
 
 PAGES = 40
 

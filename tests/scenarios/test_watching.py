@@ -14,7 +14,7 @@ from joro.discover.trust import Trust, is_announced
 from joro.discover.watch import FEED, FRONT, INDEX, SITEMAP, Findings, Reading, Watched, portions, watch
 from joro.fetch import robotstxt
 from joro.fetch.head import fields_of
-from joro.model import Entry, Response
+from joro.model import DAY_S, Entry, Response
 from joro.parse.charset import charset_of, decode
 from joro.parse.feed import declared_feeds, is_feed, read_feed
 from joro.parse.html import Tree
@@ -25,7 +25,7 @@ from joro.testweb.news import FEED_ARTICLES
 from joro.testweb.paths import path
 from joro.testweb.plan import Host, Plan, make
 from joro.testweb.running import Running, running
-from joro.testweb.settings import DAY_S, EPOCH, Settings
+from joro.testweb.settings import EPOCH, Settings
 from joro.testweb.site import Site
 from joro.url import path_of, server_of
 from tests.testweb.ask import ask

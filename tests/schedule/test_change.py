@@ -5,8 +5,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from joro.model import DAY_S
 from joro.schedule import change
-from joro.schedule.change import BINS, DAY_S, HISTORY, RATES_PER_S, STEP, Grid, Histories
+from joro.schedule.change import BINS, HISTORY, RATES_PER_S, STEP, Grid, Histories
 
 EVEN = np.full((1, BINS), 1 / BINS, np.float32)
 

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from joro.model import DAY_S
 from joro.schedule import change, prior
-from joro.schedule.change import DAY_S, Histories
+from joro.schedule.change import Histories
 from joro.schedule.optimum import Array
 from joro.schedule.prior import BROAD, CENTRE, PLACES, Prior, Said
 

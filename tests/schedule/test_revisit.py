@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joro.schedule.change import BINS, DAY_S, RATES_PER_S, Grid
+from joro.model import DAY_S
+from joro.schedule.change import BINS, RATES_PER_S, Grid
 from joro.schedule.optimum import gain_inverse
 from joro.schedule.revisit import (
     POLICIES,

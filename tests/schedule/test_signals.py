@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from joro.model import DAY_S
 from joro.schedule import change, signals
-from joro.schedule.change import BINS, DAY_S
+from joro.schedule.change import BINS
 from joro.schedule.optimum import gain
 from joro.schedule.signals import NONE, QUALITIES, Quality, signal_worth_s, threshold_value
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from joro.model import DAY_S
 from joro.schedule.sockets import Order
 from joro.simulator.engine import BY_START
-from joro.simulator.population import DAY_S, Population, population
+from joro.simulator.population import Population, population
 from joro.simulator.trial import Outcome, Trial, run
 
 

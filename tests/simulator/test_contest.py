@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from joro.model import DAY_S
 from joro.simulator.contest import NAMES, Row, contest, make, recorded_course, staggered, unweighted
 from joro.simulator.freshness import Course
 from joro.simulator.learner import Settings
 from joro.simulator.rivals import Nutch, Oracle, StormCrawler
-from joro.simulator.world import DAY_S, made_up
+from joro.simulator.world import made_up
 from tests.simulator.worlds import by_chance, changing
 
 #: Coarse and short: what is left is large differences.

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from joro.model import DAY_S
 from joro.schedule.optimum import Array
 from joro.simulator.contest import NAMES, make
 from joro.simulator.freshness import Course, Outcome, crawl
 from joro.simulator.rivals import Flags
-from joro.simulator.world import DAY_S, Indices, World, made_up
+from joro.simulator.world import Indices, World, made_up
 from tests.simulator.worlds import Every, by_chance, changing
 
 TEN_DAYS = Course(days=10, measured_from=0.0)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from joro.errors import UsageError
+from joro.model import DAY_S
 from joro.simulator.histories import HALVES, half_of, recorded
-from joro.simulator.world import DAY_S, RecordedWorld
+from joro.simulator.world import RecordedWorld
 
 DAY = 86_400
 #: Page a is known from day 0 on, b from day 60; the record ends on day 100.

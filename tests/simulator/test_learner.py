@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from joro.model import DAY_S
 from joro.schedule import change, signals
 from joro.schedule.revisit import Revisiting
 from joro.simulator.contest import contest, recorded_course
 from joro.simulator.learner import Learner, Settings
-from joro.simulator.world import DAY_S
 from tests.simulator.worlds import changing
 
 

@@ -9,8 +9,8 @@ import pytest
 from joro.archive.names import sorted_index
 from joro.config import Config
 from joro.errors import CollectionError, UsageError
+from joro.model import DAY_S
 from joro.simulator.log import Book, read, size_of
-from joro.simulator.population import DAY_S
 from joro.store.collection import Collection
 
 LINES = b"""\

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from joro.simulator.population import DAY_S, Population, fitted
+from joro.model import DAY_S
+from joro.simulator.population import Population, fitted
 from tests.simulator.servers import servers
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from joro.model import DAY_S
 from joro.simulator.rivals import Nutch, Oracle, Rival, StormCrawler, optimum
-from joro.simulator.world import DAY_S
 from tests.simulator.worlds import by_chance
 
 PAGE = np.array([0])

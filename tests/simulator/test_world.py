@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from joro.simulator.world import DAY_S, GOOD_FALSE, GOOD_RECALL, made_up
+from joro.model import DAY_S
+from joro.simulator.world import GOOD_FALSE, GOOD_RECALL, made_up
 from tests.simulator.worlds import by_chance, changing
 
 

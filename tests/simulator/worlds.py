@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from joro.model import DAY_S
 from joro.schedule.optimum import Array
 from joro.simulator.rivals import Flags, Rival
-from joro.simulator.world import DAY_S, Indices, RecordedWorld, World
+from joro.simulator.world import Indices, RecordedWorld, World
 
 
 def changing(*days: Sequence[float], born: Sequence[float] = (), over: float = 10.0) -> RecordedWorld:

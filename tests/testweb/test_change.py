@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from joro.model import DAY_S
 from joro.testweb.change import Changes, Process
 from joro.testweb.plan import Plan, make
-from joro.testweb.settings import DAY_S, EPOCH, Settings
+from joro.testweb.settings import EPOCH, Settings
 
 PLAN = make(Settings(hosts=200, pages=3_000))
 CHANGES = Changes(PLAN)

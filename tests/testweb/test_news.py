@@ -4,9 +4,10 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from joro.model import DAY_S
 from joro.testweb.news import ARCHIVE_DAYS, FEED_ARTICLES, FEEDS
 from joro.testweb.plan import Plan
-from joro.testweb.settings import DAY_S, EPOCH
+from joro.testweb.settings import EPOCH
 from joro.testweb.site import Site
 from tests.testweb.conftest import a_host
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from joro.model import DAY_S
 from joro.testweb.running import Running, running
-from joro.testweb.settings import DAY_S, EPOCH, Settings
+from joro.testweb.settings import EPOCH, Settings
 from tests.testweb.ask import ask, converse
 
 

@@ -8,12 +8,13 @@ from urllib.parse import urljoin
 
 import pytest
 
+from joro.model import DAY_S
 from joro.testweb.change import State
 from joro.testweb.charsets import CODECS
 from joro.testweb.graph import is_nofollow
 from joro.testweb.paths import path, place, url
 from joro.testweb.plan import PATH_STYLES, Host, Plan, make
-from joro.testweb.settings import DAY_S, EPOCH, Settings
+from joro.testweb.settings import EPOCH, Settings
 from joro.testweb.site import Site
 from tests.testweb.conftest import SETTINGS, a_host
 

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from joro.model import DAY_S
 from joro.testweb.paths import url
 from joro.testweb.plan import Plan, make
-from joro.testweb.settings import DAY_S, EPOCH, Settings
+from joro.testweb.settings import EPOCH, Settings
 from joro.testweb.site import Site
 from joro.testweb.truth import Truth
 from tests.testweb.conftest import a_host

@@ -22,11 +22,11 @@ from pathlib import Path
 from joro.archive.cdx import REVISIT, capture_of
 from joro.archive.snapshot import Snapshots
 from joro.archive.times import stamp, warc_date
-from joro.model import Capture
+from joro.model import DAY_S, Capture
 from joro.url import canonical, host_of, surt, surt_of_host, surt_under
 
-#: Where `nearest` looks for the last version before a time: so far back, then further, then all the way.
-LOOK_BACK_S = (30 * 86_400.0, 5 * 365 * 86_400.0, math.inf)
+#: Where one looks for the last version before a time: so far back, then further, then all the way.
+LOOK_BACK_S = (30 * DAY_S, 5 * 365 * DAY_S, math.inf)
 #: The last second that has four digits for its year.
 _LAST_S = 253_402_300_799.0
 

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 
 from joro.cli.options import directory_option
 from joro.errors import UsageError
+from joro.model import DAY_S
 from joro.schedule.feasible import Capacity, Demand, Revision, Rule, revise
 from joro.schedule.sockets import MARGIN, Order, wanted
 
@@ -256,7 +257,6 @@ def replay(
     joro simulate replay my-web --revisit 1 --sockets 4,8,16
     joro simulate replay transfer.log.200011160900 --minimum 10 --days 30 --out report
     """
-    from joro.simulator.population import DAY_S
     from joro.simulator.trial import Trial
 
     make_folder(out)

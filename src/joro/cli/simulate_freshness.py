@@ -12,12 +12,13 @@ from click.core import ParameterSource
 from joro.cli.options import directory_option, file_option
 from joro.cli.simulate import Number, how_to_draw, make_folder, progress_bar
 from joro.errors import UsageError
+from joro.model import DAY_S
 from joro.simulator.contest import NAMES, contest, recorded_course, unweighted
 from joro.simulator.curves import Entry, Mean, figures, means
 from joro.simulator.figures import write
 from joro.simulator.freshness import Course
 from joro.simulator.histories import DAYS, HALVES, recorded
-from joro.simulator.world import BROKEN_SERVERS, DAY_S, GOOD_SERVERS, RecordedWorld, World, made_up
+from joro.simulator.world import BROKEN_SERVERS, GOOD_SERVERS, RecordedWorld, World, made_up
 
 T = TypeVar("T")
 

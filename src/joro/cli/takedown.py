@@ -16,12 +16,12 @@ from joro.cli.options import collection_option, quiet_option
 from joro.cli.period import period, period_options, time_in
 from joro.clock import RealClock
 from joro.errors import UsageError
+from joro.model import DAY_S
 from joro.store.collection import Collection
 from joro.store.orders import EMBARGO, EXCLUSION, LIFT, TAKEDOWN, Order, OrderBook
 from joro.url import canonical, host_of
 
 _DIGEST = re.compile(r"sha1:[A-Z2-7]{32}")
-DAY_S = 86_400.0
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from joro.model import PollHints
+from joro.model import DAY_S, PollHints
 
-HOUR_S, DAY_S = 3_600.0, 86_400.0
+HOUR_S = 3_600.0
 #: What is remembered: about so many arrivals, but not what is older than so.
 MEMORY_ARRIVALS, MEMORY_S = 32.0, 14 * DAY_S
 #: The dates of a first reading are believed so far back, and not for less than an hour: some feeds date every

@@ -16,9 +16,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from joro.discover.arrivals import DAY_S
 from joro.discover.watch import FRONT, Watched
-from joro.model import Entry
+from joro.model import DAY_S, Entry
 from joro.url import path_of
 
 #: A page with fewer links is no front page.

@@ -27,9 +27,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from joro.discover.arrivals import DAY_S, Arrivals, Polling, first_arrivals, interval_s, next_poll
+from joro.discover.arrivals import Arrivals, Polling, first_arrivals, interval_s, next_poll
 from joro.discover.trust import Trust, is_announced
-from joro.model import Entry, PollHints
+from joro.model import DAY_S, Entry, PollHints
 from joro.url import fingerprint, host_of, registrable_domain
 
 #: When each of these pages was last visited: 0.0 = it waits for its first visit, None = we never heard of it.

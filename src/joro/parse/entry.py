@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 
-from joro.model import Entry
+from joro.model import DAY_S, Entry
 from joro.parse.dates import is_day, moment
 from joro.parse.markup import resolved
 from joro.url import Joiner, try_canonical
 
 TITLE_LIMIT_CHARS = 500
 ID_LIMIT_CHARS = 1_000
-DAY_S = 86_400.0
 
 #: Fields that hold a date, the best first: what tells of the last change before what tells of the first.
 TIMES = (

@@ -18,9 +18,9 @@ from typing import Any
 
 import msgspec
 
-from joro.model import Entry, PollHints
+from joro.model import DAY_S, Entry, PollHints
 from joro.parse.charset import charset_of, decode
-from joro.parse.entry import DAY_S, TIMES, entry_from, title_from
+from joro.parse.entry import TIMES, entry_from, title_from
 from joro.parse.html import Tree
 from joro.parse.markup import TEXT_LIMIT_CHARS, Markup, attributes
 from joro.url import Joiner

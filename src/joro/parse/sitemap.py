@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from isal import isal_zlib
 
-from joro.model import Entry, Response
+from joro.model import DAY_S, Entry, Response
 from joro.parse.charset import charset_of, decode
 from joro.parse.dates import is_day, moment
 from joro.parse.markup import Markup
@@ -36,7 +36,6 @@ TAG_LIMIT = 2_000_000
 #: A longer line is no URL.
 LINE_LIMIT_CHARS = 8_192
 TITLE_LIMIT_CHARS = 500
-DAY_S = 86_400.0
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31

@@ -18,7 +18,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from joro.archive.cdx import REVISIT
-from joro.archive.index import CaptureIndex, Limits, Withheld
+from joro.archive.index import LOOK_BACK_S, CaptureIndex, Limits, Withheld
 from joro.clock import RealClock
 from joro.model import Capture
 from joro.url import host_of, server_of, try_canonical
@@ -27,8 +27,6 @@ from joro.url import host_of, server_of, try_canonical
 MATCHES = ("exact", "prefix", "host", "domain")
 #: Pages with more versions are not read through to find one of them.
 FEW = 200
-#: How far back the last version is looked for, then further, then all the way.
-LOOK_BACK_S = (30 * 86_400.0, 5 * 365 * 86_400.0, math.inf)
 #: Captures looked at for pages near one that is missing.
 _LOOKED_AT = 2_000
 

@@ -19,9 +19,10 @@ from typing import Any
 import msgspec
 
 from joro.archive.times import warc_date
-from joro.redistribute.parties import Party, write_whole
+from joro.model import DAY_S
+from joro.redistribute.parties import Party
+from joro.store.durable import write_whole
 
-DAY_S = 86_400.0
 #: Refusals written down in an hour; whoever knocks more often is not heard.
 REFUSALS_PER_HOUR = 1_000
 USAGE = "usage.json"

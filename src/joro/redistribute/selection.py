@@ -24,7 +24,7 @@ from joro.archive.hosts import hosts_like
 from joro.archive.names import number_of, stream_of, warcs
 from joro.archive.times import time_of, time_of_stamp
 from joro.errors import ArchiveError, UsageError
-from joro.model import Capture
+from joro.model import DAY_S, Capture
 from joro.url import host_of
 
 #: Where a walk through the archive stands: for each stream the number of its last WARC, and a byte in that.
@@ -32,7 +32,6 @@ Mark = dict[str, tuple[int, int]]
 
 #: A mark this far on lies behind everything.
 END = 1 << 62
-DAY_S = 86_400.0
 #: What WARCs that come from another collection are called before its name.
 FROM = "from-"
 _FROM = re.compile(re.escape(FROM) + r".+-(\d{14})-\d{5,}\.warc\.gz")

@@ -21,11 +21,10 @@ from joro.clock import Clock
 from joro.config.cooperate import Cooperate
 from joro.coordinate.messages import LogLine, log_line, submission
 from joro.errors import BadMessage, ConfigError
-from joro.model import Visit
+from joro.model import DAY_S, Visit
 
 #: A log is closed before its time when it has grown so long: a manager takes no more in one message.
 LONGEST_BYTES = 64_000_000
-DAY_S = 86_400.0
 
 
 class Transfers:

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from joro.model import DAY_S
+
 Grid = NDArray[np.float32]  # pages × rates
 Histories = np.ndarray[Any, np.dtype[np.void]]
 
-DAY_S = 86_400.0
 #: The change rates told apart: from once in 27 years to a hundred times a day, 1.82 times apart.
 BINS = 24
 RATES_PER_S = np.geomspace(1e-4, 100.0, BINS) / DAY_S

@@ -22,13 +22,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from joro.model import DAY_S
 from joro.schedule.sockets import MARGIN, bearable_need, bound, is_feasible, socket_shares, wanted
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-DAY_S = 86_400.0
 #: The search for a strength grows fourfold so many times at most, then halves what is left.
 _GROWTHS, _HALVINGS = 40, 22
 

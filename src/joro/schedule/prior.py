@@ -19,7 +19,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from joro.schedule.change import DAY_S, LOG_RATES, Grid, Histories, likelihood
+from joro.model import DAY_S
+from joro.schedule.change import LOG_RATES, Grid, Histories, likelihood
 
 #: The name under which a robot keeps its prior.
 KEPT_AS = "prior"

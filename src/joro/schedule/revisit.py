@@ -26,8 +26,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from joro.model import DAY_S
 from joro.schedule import select
-from joro.schedule.change import DAY_S, DRIFT_PER_S, RATES_PER_S, Grid, rate_per_s
+from joro.schedule.change import DRIFT_PER_S, RATES_PER_S, Grid, rate_per_s
 from joro.schedule.optimum import Array, find_price, gain
 from joro.schedule.signals import NONE, QUALITIES, threshold_value, worth
 

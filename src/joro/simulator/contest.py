@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from joro.model import DAY_S
 from joro.schedule.revisit import POLICIES
 from joro.simulator.freshness import Course, Outcome, crawl
 from joro.simulator.learner import Learner, Settings
 from joro.simulator.rivals import Chooser, Nutch, Oracle, StormCrawler, optimum
-from joro.simulator.world import DAY_S, RecordedWorld, World
+from joro.simulator.world import RecordedWorld, World
 
 #: All who can take part; the first four are ours.
 NAMES = (*POLICIES, "nutch", "stormcrawler", "oracle")

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from joro.model import DAY_S
 from joro.schedule.sockets import bound
-from joro.simulator.population import DAY_S, Population
+from joro.simulator.population import Population
 from joro.simulator.trial import Outcome
 
 Row = dict[str, Any]

@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from joro.model import DAY_S
 from joro.schedule.optimum import Array
 from joro.simulator.rivals import Chooser
-from joro.simulator.world import DAY_S, Indices, World
+from joro.simulator.world import Indices, World
 
 #: Days after the start when plans are made; then every week.
 FIRST_PLANS = (0.0, 1.0, 2.0, 4.0, 7.0, 10.0)

@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from joro.errors import UsageError
-from joro.simulator.world import DAY_S, RecordedWorld
+from joro.model import DAY_S
+from joro.simulator.world import RecordedWorld
 
 #: The last four years and a bit, in which most of the pages recorded at all were recorded.
 DAYS = 1_534.0

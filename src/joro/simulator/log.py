@@ -26,7 +26,8 @@ from joro.archive.cdx import index_of, whole_lines
 from joro.archive.names import warcs
 from joro.archive.times import time_of_stamp
 from joro.errors import UsageError
-from joro.simulator.population import DAY_S, PAGE_BYTES, Population, population
+from joro.model import DAY_S
+from joro.simulator.population import PAGE_BYTES, Population, population
 from joro.store.collection import Collection
 from joro.url import fingerprint, server_of, try_canonical
 

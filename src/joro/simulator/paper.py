@@ -12,9 +12,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from joro.model import DAY_S
 from joro.schedule.sockets import MARGIN, Order, bound
 from joro.simulator.engine import BY_COMPLETION, BY_START
-from joro.simulator.population import DAY_S, MINIMUM_S, SERVERS, Population, fitted
+from joro.simulator.population import MINIMUM_S, SERVERS, Population, fitted
 from joro.simulator.trial import Outcome, Trial, run
 
 #: Numbers of sockets, as multiples of the need: around the bound every step counts.

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from joro.model import DAY_S
 from joro.schedule.sockets import is_feasible, socket_shares
 
 Floats = npt.NDArray[np.float64]
@@ -24,7 +25,6 @@ Integers = npt.NDArray[np.int64]
 Log = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 
-DAY_S = 86_400.0
 #: One node of S0's crawler, and the mean size of its pages.
 SERVERS = 82_034
 PAGE_BYTES = 22_000.0

@@ -16,8 +16,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from joro.model import DAY_S
 from joro.schedule.optimum import Array, Limits, Pages, freshness, solve
-from joro.simulator.world import DAY_S, Indices, World
+from joro.simulator.world import Indices, World
 
 Flags = NDArray[np.bool_]
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from joro.model import DAY_S
 from joro.schedule.sockets import Order
 from joro.simulator.engine import BY_START, ENTRY, SERVER, Engine, Rows, compiled
-from joro.simulator.population import DAY_S, MINIMUM_S, Population
+from joro.simulator.population import MINIMUM_S, Population
 
 Integers = npt.NDArray[np.int64]
 

@@ -15,12 +15,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from joro.model import DAY_S
 from joro.schedule.optimum import Array
 from joro.simulator.population import fitted
 
 Indices = NDArray[np.intp]
 
-DAY_S = 86_400.0
 #: Mean changes of a page in a day, and the spread of log rates of servers and inside a server. With the
 #: servers of S0 this makes a median of one change in 19 days.
 MEAN_PER_DAY = 0.33

@@ -18,10 +18,11 @@ import math
 from dataclasses import dataclass
 from random import Random
 
+from joro.model import DAY_S
 from joro.testweb.chance import Stream, draw, normal, source, uniform
 from joro.testweb.graph import is_leaf
 from joro.testweb.plan import Plan
-from joro.testweb.settings import DAY_S, EPOCH
+from joro.testweb.settings import EPOCH
 
 KINDS = {"steady": 0.20, "poisson": 0.55, "burst": 0.10, "cosmetic": 0.15}
 

@@ -17,12 +17,13 @@ from functools import lru_cache
 from time import gmtime, strftime
 from xml.sax.saxutils import escape
 
+from joro.model import DAY_S
 from joro.testweb.answer import Answer, Body, compose, http_date
 from joro.testweb.chance import Stream, source, uniform
 from joro.testweb.change import poisson
 from joro.testweb.frame import page_html
 from joro.testweb.plan import Host, Plan
-from joro.testweb.settings import DAY_S, EPOCH
+from joro.testweb.settings import EPOCH
 from joro.testweb.texts import Texts
 
 #: A host's archive reaches back so far before virtual time began.

@@ -16,7 +16,6 @@ from joro.errors import UsageError
 #: 2026-01-01T00:00Z: virtual time starts here, whatever today is, so that bytes do not depend on today.
 EPOCH = 1_767_225_600.0
 
-DAY_S = 86_400.0
 
 ADDRESSING = ("one", "own")
 PROFILES = ("mixed", "bench")

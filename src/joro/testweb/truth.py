@@ -13,11 +13,12 @@ from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlsplit
 
+from joro.model import DAY_S
 from joro.testweb import moods, robots
 from joro.testweb.graph import is_nofollow
 from joro.testweb.paths import path, place, url
 from joro.testweb.plan import Host
-from joro.testweb.settings import DAY_S, EPOCH
+from joro.testweb.settings import EPOCH
 from joro.testweb.site import Site
 
 Arguments = dict[str, str]
