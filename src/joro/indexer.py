@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import enum
 import logging
-import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -39,6 +38,7 @@ from joro.parse.page import document
 from joro.parse.payload import is_html, mime_of, unwrap
 from joro.parse.rights import ROBOTS_FILE, TDM_FILE, Purpose, TermsBook, may, page_rights
 from joro.store.collection import Collection
+from joro.store.durable import write_whole
 from joro.store.orders import COLLECTED, OrderBook
 from joro.url import path_of
 
@@ -348,9 +348,4 @@ class _Positions:
 
     def write(self) -> None:
         """All of it or, if we are killed, what stood there before."""
-        draft = self._path.with_suffix(".new")
-        with draft.open("wb") as file:
-            file.write(msgspec.json.encode(self._of))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self._path)
+        write_whole(self._path, msgspec.json.encode(self._of))

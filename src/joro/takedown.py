@@ -30,6 +30,7 @@ from joro.errors import CollectionError
 from joro.schedule import change, prior
 from joro.schedule.plan import unwish
 from joro.store.collection import Collection
+from joro.store.durable import appending, write_whole
 from joro.store.forget import forget
 from joro.store.layout import share_count, shares
 from joro.store.orders import COLLECTED, TAKEDOWN, OrderBook, Orders
@@ -187,9 +188,7 @@ def _call_copies(directory: Path, takedowns: tuple[int, ...], number: int | None
     before = path.read_text().split() if path.exists() else ["0", "0"]
     after = [str(max(highest, int(before[0]))), before[1] if number is None else str(number)]
     if after != before:
-        draft = path.with_suffix(".new")
-        draft.write_text(" ".join(after))
-        draft.replace(path)
+        write_whole(path, " ".join(after).encode())
 
 
 def history(directory: Path) -> list[Record]:
@@ -207,11 +206,5 @@ def _next_number(directory: Path) -> int:
 
 
 def _note(directory: Path, record: Record) -> None:
-    file = os.open(directory / AUDIT, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    try:
-        content = (directory / AUDIT).read_bytes()
-        os.ftruncate(file, content.rfind(b"\n") + 1)  # what a kill cut off
+    with appending(directory / AUDIT) as file:
         os.write(file, msgspec.json.encode(record) + b"\n")
-        os.fsync(file)
-    finally:
-        os.close(file)

@@ -18,10 +18,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from joro.archive.growing import NO_ROOM, disk_full, sync_directory
+from joro.archive.growing import NO_ROOM, disk_full
 from joro.archive.names import sorted_index
 from joro.archive.times import warc_date
 from joro.errors import ArchiveError
+from joro.store.durable import sync
 
 #: What deflate can store in one block, and what each costs.
 _BLOCK_BYTES, _BLOCK_COST = 65_535, 5
@@ -57,7 +58,7 @@ def erase(warc: Path, spans: Iterable[Span], now: float, replaced: dict[int, byt
         raise
     assert draft.stat().st_size == warc.stat().st_size
     draft.rename(warc)
-    sync_directory(warc.parent)
+    sync(warc.parent)
     return sum(length for _, length in holes)
 
 

@@ -14,6 +14,7 @@ import os
 from pathlib import Path
 
 from joro.errors import ArchiveError, DiskFull
+from joro.store.durable import sync
 
 #: What the kernel says when there is no room: disk, quota, or the process's own limit (ulimit -f).
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -24,15 +25,6 @@ def disk_full(path: Path, error: OSError) -> DiskFull:
         f"{path} cannot grow ({error.strerror})",
         remedy="make room and run the same command again; everything committed so far is whole",
     )
-
-
-def sync_directory(directory: Path) -> None:
-    """Wait until the disk knows the names of new files."""
-    file = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 class GrowingFile:
@@ -95,7 +87,7 @@ class GrowingFile:
                     remedy="see whether another robot writes here, and stop one",
                 ) from None
             if self._durable:
-                sync_directory(self.path.parent)
+                sync(self.path.parent)
 
     def _write(self) -> None:
         with memoryview(self._pending) as pieces:

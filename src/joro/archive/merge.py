@@ -24,10 +24,11 @@ from pathlib import Path
 import msgspec
 
 from joro.archive.far import RUNS_STORED, open_run
-from joro.archive.growing import NO_ROOM, disk_full, sync_directory
+from joro.archive.growing import NO_ROOM, disk_full
 from joro.archive.names import sorted_index, warcs
 from joro.archive.runs import LINES, TABLE, Run, RunWriter, merged
 from joro.errors import ArchiveError, CollectionError
+from joro.store.durable import sync
 
 FOLDER = "merged"
 MANIFEST = "manifest.json"
@@ -322,9 +323,9 @@ def publish(folder: Path, runs: tuple[Entry, ...], number: int) -> Manifest:
             file.write(msgspec.json.encode(manifest))
             file.flush()
             os.fsync(file.fileno())
-        sync_directory(folder)  # the runs' names before the one that makes them count
+        sync(folder)  # the runs' names before the one that makes them count
         draft.rename(folder / MANIFEST)
-        sync_directory(folder)
+        sync(folder)
     except OSError as error:
         with suppress(OSError):
             draft.unlink(missing_ok=True)

@@ -17,12 +17,12 @@ from pathlib import Path
 import msgspec
 
 from joro.archive.far import RUNS_STORED, Note, blobs_at, note_of, problem_far
-from joro.archive.growing import sync_directory
 from joro.archive.merge import FAMILIES, FOLDER, MANIFEST, Manifest, alone, read_manifest
 from joro.archive.names import SUFFIX, sorted_index, stored_note, stream_of, warcs
 from joro.archive.runs import LINES, TABLE
 from joro.errors import ArchiveError
 from joro.store.blobs import Blobs
+from joro.store.durable import write_whole
 
 #: Bytes fetched at a time when a file comes back.
 PIECE_BYTES = 8 << 20
@@ -122,14 +122,7 @@ def _present(warc: Path, url: str) -> Note:
 
 
 def _write_note(warc: Path, note: Note) -> None:
-    path = stored_note(warc)
-    draft = path.with_name(path.name + ".new")
-    with draft.open("wb") as file:
-        file.write(msgspec.json.encode(note))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
-    sync_directory(path.parent)
+    write_whole(stored_note(warc), msgspec.json.encode(note))
 
 
 def _upload_runs(directory: Path, blobs: Blobs) -> None:

@@ -24,8 +24,7 @@ from joro.errors import JoroError, UsageError
 from joro.robot import Robot
 from joro.robotset import RobotSet
 from joro.store.collection import Collection
-from joro.store.frontier import Frontier
-from joro.store.layout import reshare, set_share_count, share_count, shares, total_counts
+from joro.store.layout import counts_in, reshare, set_share_count, share_count
 from joro.store.membership import is_unheard, membership, withdraw
 
 
@@ -83,7 +82,9 @@ def collect(
     with collection.lock("robot"):
         with _all_shares(collection, count):
             _lay_out(collection, count)
-        if not seeds and not _found(collection):  # robots that keep pages fresh would wait for ever
+        if (
+            not seeds and not counts_in(collection.frontier).found
+        ):  # robots that keep pages fresh would wait for ever
             raise _nothing_known(collection)
         if count > 1:
             return uvloop.run(_collect_with_many(collection, seeds, limit, count, quiet, command))
@@ -153,16 +154,6 @@ async def _collect_with_many(
     if not report.found:
         raise _nothing_known(collection)
     return report
-
-
-def _found(collection: Collection) -> int:
-    """Pages known, in all shares."""
-    folders = shares(collection.frontier, share_count(collection.frontier))
-    frontiers = [Frontier(folder, read_only=True) for folder in folders if (folder / "pages").exists()]
-    found = total_counts(frontiers).found
-    for frontier in frontiers:
-        frontier.abandon()
-    return found
 
 
 def _nothing_known(collection: Collection) -> UsageError:

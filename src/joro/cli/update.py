@@ -157,7 +157,7 @@ def roll_back(collection: Collection) -> None:
 
 def _is_left_to_supervisor(collection: Collection, word: str) -> bool:
     """Leave a word for the supervisor, if one is running."""
-    from joro.updater.shelf import write_whole
+    from joro.store.durable import write_whole
     from joro.updater.supervisor import WANTED
 
     shelf = _shelf(collection)

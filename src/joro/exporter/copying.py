@@ -24,6 +24,7 @@ from joro.clock import Clock
 from joro.errors import UsageError
 from joro.exporter.selection import Chooser, Chosen, Key, Selection, key_of
 from joro.model import Known, Outcome, Page, Response, Visit
+from joro.store.durable import write_whole
 
 #: Hidden, so that readers of whole directories of tables pass over it.
 STATE = ".export.json"
@@ -146,12 +147,7 @@ def resumed(directory: Path, selection: Selection) -> State:
 
 def save(directory: Path, state: State, position: Position) -> None:
     state.position = position.name, position.offset
-    draft = directory / f"{STATE}.new"
-    with draft.open("wb") as file:
-        file.write(msgspec.json.encode(state))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(directory / STATE)
+    write_whole(directory / STATE, msgspec.json.encode(state))
 
 
 def _cut(directory: Path, end: Position) -> None:

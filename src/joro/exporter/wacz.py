@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import heapq
 import json
-import os
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from joro.archive.read import read_at, response_of
 from joro.archive.times import warc_date
 from joro.parse.page import outline_of
 from joro.parse.payload import is_html
+from joro.store.durable import sync
 
 _CHUNK_BYTES = 1 << 20
 #: Zip knows no earlier date; the same for all, so that the same captures give the same bytes.
@@ -39,8 +39,7 @@ def pack(directory: Path, target: Path, *, title: str, now: float) -> Path:
         package.add("indexes/index.cdx", _index(directory))
         package.add("pages/pages.jsonl", _pages(directory))
         package.close(title, now)
-    with draft.open("rb") as file:
-        os.fsync(file.fileno())
+    sync(draft)
     draft.replace(target)
     return target
 

@@ -20,11 +20,11 @@ from joro.redistribute.caller import Caller
 from joro.redistribute.download import Progress, download
 from joro.redistribute.journal import Journal, Transferred
 from joro.redistribute.package import Manifest
-from joro.redistribute.parties import write_whole
 from joro.redistribute.receive import begin, done, is_placed, take_in, unfinished
 from joro.redistribute.selection import Mark, Selection
 from joro.redistribute.sources import Source, token_in
 from joro.store.collection import Collection
+from joro.store.durable import write_whole
 
 
 class Progressed(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -21,6 +21,7 @@ from pathlib import Path
 import msgspec
 
 from joro.errors import CollectionError, UsageError
+from joro.store.durable import write_whole
 
 FILE_NAME = "parties.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -108,15 +109,3 @@ class PartyBook:
 
 def fingerprint_of(token: str) -> str:
     return hashlib.sha256(token.encode(errors="replace")).hexdigest()
-
-
-def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
-    """A small file: the old one or the new one, never half of it."""
-    draft = path.with_name(f".{path.name}.new")
-    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
-    try:
-        os.write(file, content)
-        os.fsync(file)
-    finally:
-        os.close(file)
-    draft.replace(path)

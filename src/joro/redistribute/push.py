@@ -20,12 +20,12 @@ from joro.redistribute.caller import Caller
 from joro.redistribute.download import TRIES, Progress
 from joro.redistribute.journal import Journal, Transferred
 from joro.redistribute.package import NO_LIMITS, Limits, Maker, Manifest
-from joro.redistribute.parties import write_whole
 from joro.redistribute.selection import Mark, Selection
 from joro.redistribute.shelf import Package, Shelf, Withdrawn
 from joro.redistribute.sources import Source
 from joro.redistribute.uploads import State
 from joro.store.collection import Collection
+from joro.store.durable import write_whole
 
 
 class Pushed(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -22,7 +22,6 @@ import msgspec
 
 from joro.archive.cdx import capture_of, line_of, write_sorted
 from joro.archive.erase import erase
-from joro.archive.growing import sync_directory
 from joro.archive.index import CaptureIndex, Limits
 from joro.archive.names import number_of, warc_name, warcs
 from joro.archive.times import stamp, warc_date
@@ -30,9 +29,9 @@ from joro.clock import Clock
 from joro.errors import ArchiveError
 from joro.model import Capture
 from joro.redistribute.package import INDEX, MANIFEST, NO_LIMITS, WARC_NAME, Manifest
-from joro.redistribute.parties import write_whole
 from joro.redistribute.selection import FROM
 from joro.store.collection import Collection
+from joro.store.durable import sync, write_whole
 from joro.store.orders import OrderBook
 from joro.url import try_canonical
 
@@ -99,7 +98,7 @@ def take_in(collection: Collection, source: str, folder: Path, clock: Clock, *, 
     captures = list(captures_in(folder / INDEX, content, warc.name))
     if content != warc:
         content.rename(warc)
-        sync_directory(directory)
+        sync(directory)
     _show(collection, warc, captures, clock, fresh=fresh)
     return warc.name
 

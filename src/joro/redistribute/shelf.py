@@ -22,11 +22,12 @@ import numpy as np
 from joro.archive.cdx import capture_of
 from joro.archive.far import Reader, opened
 from joro.errors import ArchiveError
+from joro.model import DAY_S
 from joro.redistribute.package import HEAD, INDEX, MANIFEST, SPANS, WARCS, Manifest
 from joro.store.collection import Collection
 from joro.store.orders import OrderBook, Orders
 
-KEPT_S = 7 * 86_400.0
+KEPT_S = 7 * DAY_S
 #: Bytes sent at a time; between two pieces an order may come.
 PIECE_BYTES = 1 << 20
 #: Packages whose places are held in memory, some 5 MB each.

@@ -25,9 +25,9 @@ from joro.redistribute.collect import Progressed, finish, read_state
 from joro.redistribute.download import Progress, download
 from joro.redistribute.journal import Journal, Transferred
 from joro.redistribute.package import INDEX, MANIFEST, WARC_NAME, Manifest
-from joro.redistribute.parties import write_whole
 from joro.redistribute.receive import captures_in
 from joro.redistribute.selection import Selection
+from joro.store.durable import write_whole
 
 #: Where deliveries lie until they are whole, and what is remembered.
 HIDDEN = ".joro"

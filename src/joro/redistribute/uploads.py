@@ -27,6 +27,7 @@ from starlette.responses import Response
 
 from joro.clock import Clock
 from joro.errors import JoroError
+from joro.model import DAY_S
 from joro.redistribute.download import Part
 from joro.redistribute.journal import Journal, Usage
 from joro.redistribute.package import INDEX, NO_LIMITS, PART_BYTES, WARC_NAME, Manifest
@@ -40,7 +41,7 @@ _INDEX_LIMIT_BYTES = 400_000_000
 _NAME = re.compile("[0-9a-f]{32}")
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 #: What has not arrived by then is thrown away, and begins anew.
-PATIENCE_S = 7 * 86_400.0
+PATIENCE_S = 7 * DAY_S
 #: So long a request that brings bytes may go on when somebody asks how far it got.
 SETTLE_S, _LOOK_S = 30.0, 0.05
 #: Bytes held before they are written.

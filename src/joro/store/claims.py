@@ -11,7 +11,6 @@ proved claim may give orders about the host. The file is appended to; the last l
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import secrets
@@ -21,12 +20,14 @@ from pathlib import Path
 import msgspec
 
 from joro.errors import UsageError
+from joro.model import DAY_S
+from joro.store.durable import appending
 
 FILE_NAME = "claims.jsonl"
 #: Claims waiting for their proof, of all hosts and of one; more are refused.
 MOST_PENDING, MOST_OF_HOST = 1_000, 5
 #: Not proved within this time, a claim lapses; a proof is believed so long.
-PENDING_S, PROVED_S = 7 * 86_400.0, 30 * 86_400.0
+PENDING_S, PROVED_S = 7 * DAY_S, 30 * DAY_S
 #: Seconds until the proof is looked for again, after each look: ten looks in a week.
 WAITS_S = (60.0, 120.0, 300.0, 900.0, 3_600.0, 14_400.0, 43_200.0, 86_400.0, 172_800.0)
 CONTACT_LIMIT_CHARS = 200
@@ -109,16 +110,8 @@ class ClaimBook:
         return {claim.id: claim for claim in claims}
 
     def _append(self, claim: Claim) -> None:
-        self._path.parent.mkdir(exist_ok=True)
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            content = self._path.read_bytes()
-            os.ftruncate(file, content.rfind(b"\n") + 1)
+        with appending(self._path, 0o600) as file:
             os.write(file, msgspec.json.encode(claim) + b"\n")
-            os.fsync(file)
-        finally:
-            os.close(file)
 
 
 def _digest(secret: str) -> str:

@@ -8,7 +8,6 @@ Never: changes the old shares: the new ones are complete before the file `layout
 
 from __future__ import annotations
 
-import os
 import shutil
 from array import array
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from rocksdict import WriteBatch
 
 from joro.store.calendar import entries_in, key_like
+from joro.store.durable import write_whole
 from joro.store.frontier import Frontier
 from joro.store.records import Counts, PageRecord, ServerRecord
 from joro.store.seen import Marks
@@ -47,9 +47,7 @@ def shares(directory: Path, count: int) -> list[Path]:
 
 def set_share_count(directory: Path, count: int) -> None:
     """Say, atomically, which shares count; others are leftovers and go."""
-    draft = directory / "layout.new"
-    draft.write_text(f"{count}\n")
-    os.replace(draft, directory / "layout")
+    write_whole(directory / "layout", f"{count}\n".encode())
     for folder in directory.glob("*-of-*"):
         if not folder.name.endswith(f"-of-{count}"):
             shutil.rmtree(folder)
@@ -185,4 +183,14 @@ def total_counts(frontiers: list[Frontier]) -> Counts:
             setattr(counts, name, getattr(counts, name) + getattr(frontier.counts, name))
         for outcome, number in frontier.counts.outcomes.items():
             counts.outcomes[outcome] = counts.outcomes.get(outcome, 0) + number
+    return counts
+
+
+def counts_in(directory: Path) -> Counts:
+    """What all shares of a frontier have counted; somebody may be working there."""
+    folders = shares(directory, share_count(directory))
+    frontiers = [Frontier(folder, read_only=True) for folder in folders if (folder / "pages").exists()]
+    counts = total_counts(frontiers)
+    for frontier in frontiers:
+        frontier.abandon()
     return counts

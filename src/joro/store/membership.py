@@ -8,13 +8,13 @@ Never: changes either once a manager has taken or told anything: posts and lette
 
 from __future__ import annotations
 
-import os
 import secrets
 from pathlib import Path
 
 import msgspec
 
 from joro.errors import UsageError
+from joro.store.durable import write_whole
 from joro.store.frontier import Frontier
 from joro.store.layout import share_count, shares
 
@@ -68,7 +68,5 @@ def join(directory: Path, name: str) -> Membership:
             remedy=f"give --name {before.name}, or take a collection of its own",
         )
     joined = Membership(name, secrets.token_hex(16))
-    draft = directory / f"{_FILE}.new"
-    draft.write_bytes(msgspec.json.encode(joined))
-    os.replace(draft, directory / _FILE)
+    write_whole(directory / _FILE, msgspec.json.encode(joined))
     return joined

@@ -11,18 +11,17 @@ Schemes are not looked at: http://a.example/ and https://a.example/ have one own
 
 from __future__ import annotations
 
-import fcntl
 import os
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from joro.errors import CollectionError
 from joro.model import Capture
+from joro.store.durable import appending
 from joro.url import host_of
 
 FILE_NAME = "orders.jsonl"
@@ -207,28 +206,13 @@ class OrderBook:
 
     def give(self, order: Order) -> Order:
         """Let an order stand from now on; its number is the next free one, its time is now."""
-        with _held(self.path) as file:
+        with appending(self.path) as file:
             known = [each.number for each in _read(self.path)]
             order = msgspec.structs.replace(order, number=max(known, default=0) + 1, time=self._now())
             line = msgspec.json.encode(order)
             _order_in(line, "the order given")  # one that nobody could read again would hide everything
             os.write(file, line + b"\n")
-            os.fsync(file)
         return order
-
-
-@contextmanager
-def _held(path: Path) -> Iterator[int]:
-    """The file, open for appending behind its last whole line; nobody else appends meanwhile."""
-    path.parent.mkdir(exist_ok=True)
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        content = path.read_bytes()
-        os.ftruncate(file, content.rfind(b"\n") + 1)  # a line cut off by a kill was never acknowledged
-        yield file
-    finally:
-        os.close(file)
 
 
 def _read(path: Path) -> Iterator[Order]:

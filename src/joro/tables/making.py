@@ -11,7 +11,6 @@ made anew; killed at any moment, the next run sees what is left.
 from __future__ import annotations
 
 import multiprocessing
-import os
 import shutil
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -25,6 +24,7 @@ from joro.archive.far import size_of
 from joro.archive.names import SUFFIX, sorted_index, warcs
 from joro.errors import ArchiveError
 from joro.store.collection import Collection
+from joro.store.durable import write_whole
 from joro.tables.columns import TABLES
 from joro.tables.writing import DRAFTS, write_warc
 
@@ -123,12 +123,7 @@ def _write(path: Path, tables: Path, robot: str, progress: Any = lambda _: None)
     note = msgspec.structs.replace(note, files=write_warc(path, tables, robot, progress))
     target = _note_path(tables, path.name)
     target.parent.mkdir(exist_ok=True)
-    draft = target.with_suffix(".new")
-    with draft.open("wb") as file:
-        file.write(msgspec.json.encode(note))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(target)
+    write_whole(target, msgspec.json.encode(note))
     return len(note.files)
 
 

@@ -12,7 +12,6 @@ between, the same files are made and put there again.
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 from collections import defaultdict
 from collections.abc import Callable
@@ -27,6 +26,7 @@ from joro.model import Document, Response
 from joro.parse.page import document
 from joro.parse.payload import is_html, mime_of, unwrap
 from joro.parse.rights import NO_RESERVATION, page_rights
+from joro.store.durable import sync
 from joro.tables.columns import CAPTURES, COLUMNS, LINKS, Place, capture_row, link_rows, place_of, schema
 from joro.url import try_canonical
 
@@ -61,20 +61,11 @@ def write_warc(
     finally:
         rows.abandon()
     for name in names:
-        _sync(drafts / name)
+        sync(drafts / name)
         (tables / name).parent.mkdir(parents=True, exist_ok=True)
         (drafts / name).replace(tables / name)
     shutil.rmtree(drafts, ignore_errors=True)
     return names
-
-
-def _sync(path: Path) -> None:
-    """Wait until the disk has a file: its name must not outlive it."""
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def _take(record: Record, robot: str, rows: _Rows) -> None:

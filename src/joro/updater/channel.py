@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 
 from joro.errors import UsageError
+from joro.store.durable import write_whole
 from joro.updater.release import NEWEST, Manifest, Signed, described, is_newer, signed, version_of
-from joro.updater.shelf import write_whole
 
 
 class Channel:

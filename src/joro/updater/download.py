@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from joro.errors import ReleaseError, TransferError
+from joro.store.durable import sync
 from joro.updater.release import Manifest
-from joro.updater.shelf import sync
 from joro.updater.source import Source
 
 #: Attempts in a row that brought nothing, after which the download has failed for now.

@@ -25,8 +25,7 @@ from joro.archive.read import response_at
 from joro.config import from_tables
 from joro.errors import JoroError, ReleaseError
 from joro.store.collection import Collection
-from joro.store.frontier import Frontier
-from joro.store.layout import share_count, shares, total_counts
+from joro.store.layout import counts_in
 
 HOST = "http://self-check.example"
 PAGES = {"/": '<html><title>one</title><a href="/two">two</a>', "/two": "<html><title>two</title>"}
@@ -49,12 +48,12 @@ def prove(collection: Path | None, tell: Callable[[str], object]) -> None:
             read_archive(made)
         tell("archive: written and read")
         with _step("frontier"):
-            visited = visited_in(made)
+            visited = counts_in(made.frontier).visited
             _expect(visited == len(PAGES), f"{visited} pages are known as visited, not {len(PAGES)}")
         tell("frontier: opened again")
     if collection is not None:
         with _step(str(collection)):
-            visited = visited_in(Collection.open(collection))
+            visited = counts_in(Collection.open(collection).frontier).visited
         tell(f"{collection}: opened, read only; {visited:,} pages visited")
 
 
@@ -71,16 +70,6 @@ def import_all() -> int:
             if (error.name or "joro").split(".")[0] == "joro":
                 raise
     return count
-
-
-def visited_in(collection: Collection) -> int:
-    """Pages that a collection's frontier knows as visited; somebody may be working there."""
-    folders = shares(collection.frontier, share_count(collection.frontier))
-    frontiers = [Frontier(folder, read_only=True) for folder in folders if (folder / "pages").exists()]
-    visited = total_counts(frontiers).visited
-    for frontier in frontiers:
-        frontier.abandon()
-    return visited
 
 
 def _tables(port: int) -> dict[str, dict[str, object]]:

@@ -21,7 +21,8 @@ from functools import partial
 from pathlib import Path
 
 from joro.errors import ReleaseError
-from joro.updater.shelf import Shelf, sync
+from joro.store.durable import sync
+from joro.updater.shelf import Shelf
 
 #: pip took 2 s for a wheel of 1 MB; a machine whose disk is busy takes longer.
 INSTALL_S = 600.0

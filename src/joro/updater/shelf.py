@@ -25,6 +25,7 @@ from pathlib import Path
 import msgspec
 
 from joro.errors import ReleaseError
+from joro.store.durable import sync, write_whole
 from joro.updater.release import is_newer, version_of
 
 CURRENT = "current"
@@ -169,23 +170,3 @@ def flock(file: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Give a file new content in one step, which a loss of power does not undo halfway."""
-    draft = path.with_name(f".{path.name}.new")
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    sync(path.parent)
-
-
-def sync(path: Path) -> None:
-    """Bring a file, or the names in a directory, to the disk."""
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
