@@ -6,7 +6,6 @@ import json
 
 import click
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from joro.cli.options import collection_option
@@ -51,10 +50,13 @@ def search(query: tuple[str, ...], collection: Collection, limit: int, as_json: 
 
 def _print(found: Results, searchable: int) -> None:
     console = Console(highlight=False, emoji=False, markup=False)
+    is_piped = not console.is_terminal  # only a person's screen has an end on the right
     for hit in found.hits:
-        console.print(_marked(hit.title, "bold") if hit.title.text else Text("(no title)", "dim"))
+        title = _marked(hit.title, "bold") if hit.title.text else Text("(no title)", "dim")
+        console.print(title, soft_wrap=is_piped)
         console.print(Text(readable(hit.url), "green"), soft_wrap=True)
-        console.print(Padding(_marked(hit.snippet), (0, 0, 1, 0)))
+        console.print(_marked(hit.snippet), soft_wrap=is_piped)
+        console.print()
     match = (
         "1 page matches"
         if found.total == 1
