@@ -232,7 +232,7 @@ def test_a_wanted_server_stays_while_somebody_visits_it_and_gets_no_further_turn
         assert not desk.member.may_enter(A)
         assert desk.line.released == []
         desk.robot._turns.give_back(A, START)
-        assert desk.robot._take_turn() is None
+        assert desk.robot._gate.take() is None
         await desk.until(lambda: desk.line.released)
         assert not desk.member.is_ours(f"{A}/")
 

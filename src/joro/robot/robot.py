@@ -42,6 +42,7 @@ from joro.model import ANSWERED, PASSING, Outcome, Page, Visit
 from joro.parse.payload import payload
 from joro.parse.rights import TDM_FILE
 from joro.robot.arrivals import Arrival, Arrivals
+from joro.robot.gate import Gate
 from joro.robot.keeper import Keeper
 from joro.robot.longest import LongestFirst
 from joro.robot.planner import Planner, PlanReport
@@ -206,7 +207,7 @@ class Robot:
             if self.frontier.add(ours, hops, cgi_hops=cgi_hops, found_on=source.url) or urgent:
                 self._settle()
             if urgent:  # some may wait already, far behind
-                self._enter([server_of(url) for url in ours if self.frontier.hasten(url)])
+                self._gate.enter([server_of(url) for url in ours if self.frontier.hasten(url)])
 
     def _send_foreign(self, urls: list[str], hops: int, cgi_hops: int, found_on: str) -> list[str]:
         ours = []
@@ -219,12 +220,7 @@ class Robot:
 
     def _settle(self) -> None:
         """Give servers a turn that have pages waiting now and had none before."""
-        self._enter(self.frontier.settle(self._boundary.quota, self._traps.admit))
-
-    def _enter(self, servers: list[str]) -> None:
-        for server in filter(self.neighbours.may_enter, servers):
-            ready_at = max(self._resumed_at(server), self.frontier.server(server).ready_at)
-            self._turns.enter(server, self._manners.next_open(server, max(ready_at, self._clock.now())))
+        self._gate.enter(self.frontier.settle(self._boundary.quota, self._traps.admit))
 
     def _learn_rules(self, errand: Errand, visit: Visit) -> None:
         """Take in a robots.txt; a passing failure is tried again in the server's next turn."""
@@ -236,7 +232,7 @@ class Robot:
         if visit.outcome in ANSWERED:
             self._archive.append(visit)
         body = payload(visit.response, SIZE_LIMIT_BYTES) if visit.response is not None else b""
-        self._enter([self._exclusions.learn(errand, visit, body)])
+        self._gate.enter([self._exclusions.learn(errand, visit, body)])
         self._watcher.rules_learned(errand.server)
         if self._settings.archive.tdmrep:
             self.frontier.add(self.neighbours.sow([errand.server + TDM_FILE]), 0)
@@ -299,7 +295,6 @@ class Robot:
         self._arrivals = Arrivals(self._take_in, self._callers.__len__, clock.real_s)
         self.frontier: Frontier = (Movable if joined else Frontier)(collection.frontier / share.folder)
         self._traps = Traps(self.frontier.trap_state)
-        self._started_at = self._wary_until = clock.now()
         self._exclusions = Exclusions(
             self.frontier, self._manners.of, agent=settings.identity.name, clock=clock
         )
@@ -319,6 +314,7 @@ class Robot:
         joined = joined or (lambda _: Exchange(collection.frontier / "exchange", share, self.frontier))
         inside = self._callers.wake, self._turns, self._exclusions, self._traps, self._keeper, planner
         self.neighbours = joined(Premises(self, *inside))
+        self._gate = Gate(self._turns, self._manners, self.frontier, self.neighbours, clock, self.usual_s)
         self._visitor.closes_at = lambda: self.neighbours.open_until
         self._exclusions.may_ask, self._manners.stretch = self.neighbours.may_enter, self.neighbours.stretch
         watching = self.frontier, refresh, self._keeper, self._boundary, self.neighbours
@@ -330,14 +326,6 @@ class Robot:
         self._archive = WarcWriter(
             collection.archive, limit_bytes=limit, clock=clock, robot=agent, process=share.number
         )
-
-    def _resumed_at(self, server: str) -> float:
-        """After a kill the latest visits are forgotten: nobody is visited before that can do no harm."""
-        if self.frontier.was_closed:
-            return 0.0
-        resumed_at = self._started_at + self.usual_s(server)
-        self._wary_until = max(self._wary_until, resumed_at)
-        return resumed_at
 
     def _commit_if_due(self) -> None:
         late = self._clock.now() - self._committed_at >= self._settings.archive.commit_every_s
@@ -355,7 +343,7 @@ class Robot:
             self.frontier.keep_trap_state(server, state)
         self.frontier.commit((position.name, position.offset) if position.name else None)
         due += self.neighbours.after_commit()
-        self._enter([*self.frontier.wake(), *due])
+        self._gate.enter([*self.frontier.wake(), *due])
         self._keeper.plan_if_due()
         self._committed_at = self._clock.now()
         self._uncommitted = 0
@@ -396,7 +384,7 @@ class Robot:
             self.neighbours.start()
             self.frontier.add(self.neighbours.sow(self._boundary.within(seeds, 0)), 0)
             self._commit()
-            self._enter(self.frontier.awake())
+            self._gate.enter(self.frontier.awake())
             self._callers.send()
             while not self._is_over() and not (self.neighbours.alone and self.is_idle):
                 await self._callers.wait(self._seconds_to_wait())
@@ -456,24 +444,13 @@ class Robot:
         """The server whose turn it is, if anyone may start at all; if more are ready, others are sent too."""
         if self._is_over(len(self._callers)) or self._clock.now() >= self.neighbours.open_until:
             return None
-        server = self._take_turn()
+        server = self._gate.take()
         if server is None and self.frontier.has_found:
             self._settle()
-            server = self._take_turn()
+            server = self._gate.take()
         if self._turns.next_ready_at() < self._wakes_at and not self._callers.is_full:
             self._callers.wake()
         return server
-
-    def _take_turn(self) -> str | None:
-        """Hours may have ended while a server waited for one of us to be free."""
-        now = self._clock.now()
-        while (server := self._turns.take(now)) is not None:
-            is_ours = self.neighbours.may_enter(server)
-            opens_at = self._manners.next_open(server, now)
-            if opens_at <= now and is_ours:
-                return server
-            self._turns.give_back(server, opens_at if is_ours else None)
-        return None
 
     def _seconds_to_wait(self) -> float:
         """Until a server is ready, or a commit is due."""
@@ -494,7 +471,7 @@ class Robot:
             self._commit(last=True)
             self._archive.close()
         await self.neighbours.leave()
-        if self._callers.failure is None and self._clock.now() >= self._wary_until:
+        if self._callers.failure is None and not self._gate.is_wary:
             self.frontier.close()
         else:  # also when what a kill made us forget is still fresh
             self.frontier.abandon()

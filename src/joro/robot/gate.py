@@ -1,0 +1,68 @@
+"""Which server may be called on now?
+
+In:    servers that have pages waiting.
+Out:   the one whose turn it is.
+Never: lets anybody in before politeness allows it, outside a server's hours, or to a server that is another
+       robot's; after a kill, before what was forgotten by it can do no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from joro.clock import Clock
+from joro.coordinate.post import Neighbours
+from joro.fetch.politeness import Manners
+from joro.schedule.turns import Turns
+from joro.store.frontier import Frontier
+
+
+class Gate:
+    """The turns of one robot; `usual_s` is the pause of a server."""
+
+    def __init__(
+        self,
+        turns: Turns,
+        manners: Manners,
+        frontier: Frontier,
+        neighbours: Neighbours,
+        clock: Clock,
+        usual_s: Callable[[str], float],
+    ) -> None:
+        self._turns = turns
+        self._manners = manners
+        self._frontier = frontier
+        self._neighbours = neighbours
+        self._clock = clock
+        self._usual_s = usual_s
+        self._started_at = self._wary_until = clock.now()
+
+    @property
+    def is_wary(self) -> bool:
+        """Is what a kill made us forget still fresh?"""
+        return self._clock.now() < self._wary_until
+
+    def enter(self, servers: Iterable[str]) -> None:
+        """Give servers a turn that have pages waiting."""
+        for server in filter(self._neighbours.may_enter, servers):
+            ready_at = max(self._resumed_at(server), self._frontier.server(server).ready_at)
+            self._turns.enter(server, self._manners.next_open(server, max(ready_at, self._clock.now())))
+
+    def _resumed_at(self, server: str) -> float:
+        """After a kill the latest visits are forgotten: nobody is visited before that can do no harm."""
+        if self._frontier.was_closed:
+            return 0.0
+        resumed_at = self._started_at + self._usual_s(server)
+        self._wary_until = max(self._wary_until, resumed_at)
+        return resumed_at
+
+    def take(self) -> str | None:
+        """The server whose turn it is. Hours may have ended while it waited for one of us to be free."""
+        now = self._clock.now()
+        while (server := self._turns.take(now)) is not None:
+            is_ours = self._neighbours.may_enter(server)
+            opens_at = self._manners.next_open(server, now)
+            if opens_at <= now and is_ours:
+                return server
+            self._turns.give_back(server, opens_at if is_ours else None)
+        return None
