@@ -7,8 +7,9 @@ import pytest
 
 from joro.clock import FakeClock
 from joro.config import Politeness
-from joro.fetch.exclusion import Exclusions
-from joro.model import Outcome, Page, Response, Visit
+from joro.fetch.exclusion import Exclusions, as_heard
+from joro.fetch.robotstxt import SIZE_LIMIT_BYTES
+from joro.model import Outcome, Page, Response, Truncated, Visit
 from joro.store.frontier import Frontier
 from joro.store.records import RobotsRecord
 
@@ -133,3 +134,22 @@ def test_rules_that_another_robot_read_hold_before_they_are_committed(stage: Sta
     assert rules is not None
     assert not rules.allows(f"{A}/x")
     assert stage.exclusions.crawl_delay_s(A) == 7.0
+
+
+def heard(body: bytes, cut: Truncated | None = None, status: int = 200, undecoded: str = "") -> Outcome:
+    response = Response(status, b"", body, {}, cut)
+    visit = Visit(Page(f"{A}/robots.txt", 0, A), 0.0, Outcome.OK, response=response)
+    return as_heard(visit, body, undecoded).outcome
+
+
+@pytest.mark.parametrize("cut", list(Truncated))
+def test_a_part_of_a_robots_txt_is_no_answer(cut: Truncated) -> None:
+    assert heard(b"User-agent: *\n", cut) is Outcome.UNREACHABLE
+    assert heard(b"User-agent: *\n") is Outcome.OK
+    assert heard(b"#" * SIZE_LIMIT_BYTES, cut) is Outcome.OK  # nobody reads more
+    assert heard(b"not found", cut, status=404) is Outcome.OK  # the status says it all
+
+
+def test_what_stayed_packed_is_no_answer_but_what_never_was_is() -> None:
+    assert heard(b"\x1f\x8b\x08\0junk", undecoded="gzip") is Outcome.UNREACHABLE
+    assert heard(b"User-agent: *\r\nDisallow:\t/\n", undecoded="gzip") is Outcome.OK

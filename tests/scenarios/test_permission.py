@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,30 @@ def test_robots_txt_by_its_status_wherever_it_lies_and_however_long_it_is(tmp_pa
     assert {name for name in files if asked[name] == {"/", "/yes/1"}} == {"s200", "moved", "abroad", "early"}
     assert asked["s500"] == set()
     assert laws.early(place.rows, 0.2) == []
+
+
+def test_a_robots_txt_of_which_only_a_part_arrived_allows_nothing_and_is_asked_for_again(
+    tmp_path: Path,
+) -> None:
+    half = Reply("User-agent: *\nDisallow: /no", announces=400, hangs_up=True)
+    gzip = (("Content-Encoding", "gzip"),)
+    files: dict[str, Site] = {
+        "half": {"/robots.txt": half},
+        "none": {"/robots.txt": replace(half, body="")},
+        "broken": {"/robots.txt": Reply(b"\x1f\x8b but nothing packed", fields=gzip)},
+        "mended": {"/robots.txt": lambda count: half if count == 1 else FORBIDDING},
+        "plain": {"/robots.txt": replace(FORBIDDING, fields=gzip)},  # announced, and not so
+    }
+    sites = {f"{name}.example": {**PAGES, **site} for name, site in files.items()}
+    with village(sites) as place:
+        manners = QUIET | {"interval_s": 0.2, "retry_wait_s": 0.2, "retry_limit": 2}
+        collection = place.collection(tmp_path / "c", politeness=manners)
+        done("crawl", "-q", "-C", collection, *(f"http://{name}/" for name in sites))
+    asked = {name: set(place.paths(f"{name}.example")) for name in files}
+    assert {name for name in files if not asked[name]} == {"half", "none", "broken"}
+    assert asked["mended"] == asked["plain"] == {"/", "/yes/1"}
+    times = {name: place.asked[f"{name}.example", "/robots.txt"] for name in files}
+    assert times == {"half": 3, "none": 3, "broken": 3, "mended": 2, "plain": 1}
 
 
 def test_a_directory_with_a_space_in_its_name_is_left_alone_however_links_to_it_are_written(

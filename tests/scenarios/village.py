@@ -25,12 +25,14 @@ from tests.scenarios.stage import done
 
 @dataclass(frozen=True)
 class Reply:
-    """What a server says; `hangs_up`: and closes the connection without a word about it."""
+    """What a server says; `hangs_up`: and closes the connection without a word about it, or, if it announced
+    so many bytes more (`announces`), before it has said all."""
 
-    body: str = ""
+    body: str | bytes = ""
     status: int = 200
     fields: tuple[tuple[str, str], ...] = ()
     hangs_up: bool = False
+    announces: int = 0
 
 
 def linking(*targets: str, head: str = "", **more: Any) -> Reply:
@@ -125,9 +127,10 @@ def _clerk(place: Village) -> type[BaseHTTPRequestHandler]:
             self.close_connection = reply.hangs_up
 
         def say(self, reply: Reply) -> None:
-            body = reply.body.encode()
+            body = reply.body.encode() if isinstance(reply.body, str) else reply.body
             self.send_response_only(reply.status)
-            fields = dict((("Content-Type", "text/html"), *reply.fields, ("Content-Length", str(len(body)))))
+            length = ("Content-Length", str(len(body) + reply.announces))
+            fields = dict((("Content-Type", "text/html"), *reply.fields, length))
             for name, value in fields.items():
                 self.send_header(name, value)
             self.end_headers()

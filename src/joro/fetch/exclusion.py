@@ -4,7 +4,8 @@ In:    robots.txt answers as they arrive.
 Out:   the rules of a server while they are fresh; else the errand that must be run first: which
        robots.txt to read, in whose turn.
 Never: asks the network itself: the robot runs errands as visits like any other, so politeness holds for
-       them too. A robots.txt that redirects to another server is read in *that* server's turn. Lets
+       them too. A robots.txt that redirects to another server is read in *that* server's turn. Takes a
+       part of a robots.txt for all of it: what it did not get to say may forbid everything. Lets
        robots.txt have every turn of a server whose pauses are longer than rules are good for: rules that
        no page was asked for by are good for the server's next turn, however long it was to be left alone.
 Paper: S3, exclusion management inside the unit; S2 table 1, re-read every 6 hours at the latest;
@@ -13,9 +14,10 @@ Paper: S3, exclusion management inside the unit; S2 table 1, re-read every 6 hou
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict, deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from joro.clock import Clock
 from joro.config import Politeness
@@ -32,6 +34,10 @@ IN_MEMORY = 20_000
 REDIRECTS = 5
 
 
+#: No text has these, and everything packed does.
+_PACKED = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+
+
 @dataclass(frozen=True, slots=True)
 class Errand:
     """Read `url` to learn the rules of `server`, which redirected us there `redirects` times."""
@@ -39,6 +45,23 @@ class Errand:
     url: str
     server: str
     redirects: int = 0
+
+
+def as_heard(visit: Visit, body: bytes, undecoded: str = "") -> Visit:
+    """A visit to a robots.txt; one that brought only a part of it, or nothing to be read, was no answer.
+
+    `undecoded` names an encoding that is still on `body`. Where that is a text all the same, there was none.
+    """
+    response = visit.response
+    if response is None or not 200 <= response.status < 300 or len(body) >= robotstxt.SIZE_LIMIT_BYTES:
+        return visit
+    if response.truncated is not None:
+        detail = f"only a part of it arrived ({response.truncated.value})"
+    elif undecoded and _PACKED.search(body):
+        detail = f"its {undecoded} encoding cannot be read"
+    else:
+        return visit
+    return replace(visit, outcome=Outcome.UNREACHABLE, response=None, detail=detail)
 
 
 class Exclusions:
@@ -122,7 +145,8 @@ class Exclusions:
             self._errands[host].append(onward)
             return host
         self._away.discard(errand.server)
-        record = RobotsRecord(visit.time, self._standing(errand, visit), body)
+        status = self._standing(errand, visit)
+        record = RobotsRecord(visit.time, status, body if status else b"")
         self._frontier.keep_robots(errand.server, record)
         self._frontier.server(errand.server).rules_unused = True
         self._remember(errand.server, record)

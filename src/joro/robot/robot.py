@@ -34,12 +34,12 @@ from joro.discover.scope import Boundary
 from joro.discover.traps import Traps
 from joro.fetch.address import AddressLimits
 from joro.fetch.callers import Callers
-from joro.fetch.exclusion import Errand, Exclusions
+from joro.fetch.exclusion import Errand, Exclusions, as_heard
 from joro.fetch.politeness import Manners
 from joro.fetch.robotstxt import SIZE_LIMIT_BYTES
 from joro.fetch.visit import Later, Visitor, outcome_of, user_agent, validators
 from joro.model import ANSWERED, PASSING, Outcome, Page, Visit
-from joro.parse.payload import payload
+from joro.parse.payload import Payload, unwrap
 from joro.parse.rights import TDM_FILE
 from joro.robot.arrivals import Arrival, Arrivals
 from joro.robot.gate import Gate
@@ -99,7 +99,7 @@ class Robot:
         self._learn([one for one in arrivals if one.errand is None])
         for one in arrivals:
             if one.errand is not None:
-                self._learn_rules(one.errand, one.visit)
+                one.visit = self._learn_rules(one.errand, one.visit)
             self._turns.give_back(one.visit.page.server, self._ready_at(one.visit))
             self.neighbours.note(one.visit, is_page=one.errand is None)
         self._commit_if_due()
@@ -222,20 +222,21 @@ class Robot:
         """Give servers a turn that have pages waiting now and had none before."""
         self._gate.enter(self.frontier.settle(self._boundary.quota, self._traps.admit))
 
-    def _learn_rules(self, errand: Errand, visit: Visit) -> None:
+    def _learn_rules(self, errand: Errand, visit: Visit) -> Visit:
         """Take in a robots.txt; a passing failure is tried again in the server's next turn."""
-        server = visit.page.server
-        failures = self.frontier.server(server).failures
-        if visit.outcome in PASSING and failures < self._manners.of(server).retry_limit:
+        found = unwrap(visit.response, SIZE_LIMIT_BYTES) if visit.response is not None else Payload(b"")
+        visit = as_heard(visit, found.content, found.undecoded)
+        failures = self.frontier.server(visit.page.server).failures
+        if visit.outcome in PASSING and failures < self._manners.of(visit.page.server).retry_limit:
             self._exclusions.retry(errand)
-            return
+            return visit
         if visit.outcome in ANSWERED:
             self._archive.append(visit)
-        body = payload(visit.response, SIZE_LIMIT_BYTES) if visit.response is not None else b""
-        self._gate.enter([self._exclusions.learn(errand, visit, body)])
+        self._gate.enter([self._exclusions.learn(errand, visit, found.content)])
         self._watcher.rules_learned(errand.server)
         if self._settings.archive.tdmrep:
             self.frontier.add(self.neighbours.sow([errand.server + TDM_FILE]), 0)
+        return visit
 
     def _postpone(self, page: Page, errand: Errand | None, until: float) -> None:
         if errand is not None:
