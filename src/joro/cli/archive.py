@@ -25,6 +25,7 @@ from joro.archive.read import response_at
 from joro.archive.times import time_typed, warc_date
 from joro.cli.options import collection_option, quiet_option
 from joro.cli.period import period, period_options
+from joro.cli.progress import bar
 from joro.clock import RealClock
 from joro.errors import CollectionError, UsageError
 from joro.model import Capture
@@ -81,16 +82,14 @@ def _is_busy(collection: Collection) -> bool:
 
 
 def _check_all(collection: Collection, *, busy: bool) -> list[Verdict]:
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
 
     directory = collection.archive
     names = warcs(directory)
-    columns = (TextColumn("checking"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        whole = bar.add_task("", total=sum(size_of(directory / name) for name in names))
+    with bar(TextColumn("checking"), BarColumn(), DownloadColumn(), TimeRemainingColumn()) as progress:
+        whole = progress.add_task("", total=sum(size_of(directory / name) for name in names))
         return [
-            checking.check(directory, name, busy=busy, progress=lambda size: bar.advance(whole, size))
+            checking.check(directory, name, busy=busy, progress=lambda size: progress.advance(whole, size))
             for name in names
         ]
 
@@ -141,7 +140,9 @@ def merge(collection: Collection, if_due: bool, quiet: bool) -> None:
 
 @archive.command()
 @collection_option
-@click.option("--free", is_flag=True, help="Then delete WARCs here whose copies are whole.")
+@click.option(
+    "--free", is_flag=True, help="Then delete WARCs here whose copies are whole, but for each robot's last."
+)
 @quiet_option
 def upload(collection: Collection, free: bool, quiet: bool) -> None:
     """Copy closed WARCs and indexes to another place: archive.url in joro.toml.
@@ -188,17 +189,16 @@ def _place(collection: Collection) -> str:
 
 @contextmanager
 def _merge_progress(quiet: bool) -> Iterator[Callable[[str, int, int], object]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=quiet) as bar:
+    with bar(*columns, quiet=quiet) as progress:
         phases: dict[str, TaskID] = {}
 
         def show(what: str, done: int, whole: int) -> None:
             if what not in phases:
-                phases[what] = bar.add_task(what, total=whole)
-            bar.update(phases[what], completed=done)
+                phases[what] = progress.add_task(what, total=whole)
+            progress.update(phases[what], completed=done)
 
         yield show
 

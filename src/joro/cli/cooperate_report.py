@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from joro.cli.options import directory_option
-from joro.cli.simulate import how_to_draw, progress_bar
+from joro.cli.progress import share_bar
+from joro.cli.simulate import how_to_draw
 from joro.errors import UsageError
 
 
@@ -52,7 +53,7 @@ def _simulated(seeds: int, servers: int, out: Path) -> list[str]:
 
     out.mkdir(parents=True, exist_ok=True)
     trials = []
-    with progress_bar("simulating") as (start, advance):
+    with share_bar("simulating") as (start, advance):
         start(seeds)
         for seed in range(FIRST_SEED, FIRST_SEED + seeds):
             trials.append(perform(seed, servers))

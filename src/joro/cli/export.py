@@ -16,6 +16,7 @@ import click
 from joro import __version__
 from joro.cli.options import collection_option, quiet_option
 from joro.cli.period import period, period_options
+from joro.cli.progress import bar
 from joro.clock import RealClock
 from joro.errors import UsageError
 from joro.store.collection import Collection
@@ -200,13 +201,10 @@ def _write_digests(directory: Path) -> None:
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Progress]:
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn
+    from rich.progress import SpinnerColumn, TextColumn
 
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield lambda _looked_at, _copied: None
-        return
-    with Progress(SpinnerColumn(), TextColumn("{task.description}"), console=console, transient=True) as bar:
-        line = bar.add_task("")
-        yield lambda looked_at, copied: bar.update(line, description=f"{copied:,} of {looked_at:,} captures")
+    with bar(SpinnerColumn(), TextColumn("{task.description}"), quiet=quiet) as shown:
+        line = shown.add_task("")
+        yield lambda looked_at, copied: shown.update(
+            line, description=f"{copied:,} of {looked_at:,} captures"
+        )

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from types import FrameType
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from joro import indexer
 from joro.cli.options import collection_option, quiet_option
+from joro.cli.progress import bar
 from joro.indexer import Counts, Decision
 from joro.store.collection import Collection
 
@@ -87,11 +87,11 @@ def _progress(quiet: bool) -> Iterator[indexer.Progress | None]:
         TextColumn("{task.fields[captures]:,} captures, {task.fields[searchable]:,} pages searchable"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        line = bar.add_task("", total=None, captures=0, searchable=0)
+    with bar(*columns, quiet=quiet) as progress:
+        line = progress.add_task("", total=None, captures=0, searchable=0)
 
         def show(counts: Counts) -> None:
-            bar.update(
+            progress.update(
                 line,
                 completed=counts.read_bytes,
                 total=max(counts.waiting_bytes, 1),

@@ -1,11 +1,11 @@
-"""How does a person see that collecting goes on? A live line on a terminal, one now and then in a log."""
+"""How does a person see that it goes on? A bar or a live line on a terminal; of a crawl, a line in a log."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from joro.clock import Clock
@@ -14,6 +14,7 @@ from joro.model import Outcome
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
 
 #: Seconds between two looks: on a terminal, in a log.
 LIVE_EVERY_S = 0.2
@@ -62,6 +63,39 @@ class Meter:
             self._samples.popleft()
         start, before = self._samples[0]
         return (visits - before) / (now - start) if now > start else 0.0
+
+
+@contextmanager
+def bar(*columns: ProgressColumn, quiet: bool = False) -> Iterator[Progress]:
+    """A bar on a terminal, gone when the block ends; elsewhere nothing, not even an empty line."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    is_hidden = quiet or not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=is_hidden) as progress:
+        yield progress
+
+
+@contextmanager
+def byte_bar(word: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """A bar of bytes, told how many are done, and how many there are."""
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (TextColumn(word), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with bar(*columns, quiet=quiet) as progress:
+        line = progress.add_task("", total=None)
+        yield lambda done, whole: progress.update(line, completed=done, total=whole)
+
+
+@contextmanager
+def share_bar(word: str) -> Iterator[tuple[Callable[[float], object], Callable[[float], object]]]:
+    """A bar; two functions: how much there is to do, and how much more of it is done."""
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    with bar(TextColumn(word), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()) as progress:
+        line = progress.add_task("", total=None)
+        yield lambda total: progress.update(line, total=total), lambda part: progress.advance(line, part)
 
 
 @asynccontextmanager

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from joro.cli.options import directory_option
+from joro.cli.progress import share_bar
 from joro.errors import UsageError
 from joro.model import DAY_S
 from joro.schedule.feasible import Capacity, Demand, Revision, Rule, revise
@@ -169,7 +169,7 @@ def _repeat_paper(
 
     make_folder(out)
     one = experiment(Settings(days, orders, sockets, seed, servers))
-    with progress_bar("simulating") as (start, advance):
+    with share_bar("simulating") as (start, advance):
         perform(one, start, advance)
     for each in statements(one):
         verdict = "agrees" if each.agrees else "differs"
@@ -288,7 +288,7 @@ def _multiples(need: float) -> tuple[int, ...]:
 def _read(source: Path) -> Book:
     from joro.simulator.log import read, size_of
 
-    with progress_bar("reading") as (start, advance):
+    with share_bar("reading") as (start, advance):
         start(size_of(source))
         return read(source, advance)
 
@@ -329,7 +329,7 @@ def _stretch(revision: Revision, everyone: Population) -> Any:
 def _run(population: Population, trials: Sequence[Trial]) -> list[Outcome]:
     from joro.simulator.trial import run
 
-    with progress_bar("simulating") as (start, advance):
+    with share_bar("simulating") as (start, advance):
         start(sum(trial.days for trial in trials))
         return [run(population, trial, advance) for trial in trials]
 
@@ -375,15 +375,3 @@ def how_to_draw() -> str:
     from joro.simulator.figures import can_draw
 
     return "" if can_draw() else "; for pictures, too: pip install 'joro[simulate]'"
-
-
-@contextmanager
-def progress_bar(word: str) -> Iterator[tuple[Callable[[float], object], Callable[[float], object]]]:
-    """A bar; two functions: how much there is to do, and how much more of it is done."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn(word), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        whole = bar.add_task("", total=None)
-        yield lambda total: bar.update(whole, total=total), lambda part: bar.advance(whole, part)

@@ -10,7 +10,8 @@ import click
 from click.core import ParameterSource
 
 from joro.cli.options import directory_option, file_option
-from joro.cli.simulate import Number, how_to_draw, make_folder, progress_bar
+from joro.cli.progress import share_bar
+from joro.cli.simulate import Number, how_to_draw, make_folder
 from joro.errors import UsageError
 from joro.model import DAY_S
 from joro.simulator.contest import NAMES, contest, recorded_course, unweighted
@@ -107,7 +108,7 @@ def freshness(
     days = days or (DAYS if histories else 240.0)
     entries = []
     budgets, policies, seeds = _once(budgets), _once(policies), _once(seeds)
-    with progress_bar("simulating") as (start, advance):
+    with share_bar("simulating") as (start, advance):
         start(len(seeds) * len(budgets) * len(policies))
         for seed in seeds:
             world = recorded(histories, half, days) if histories else _made_up(pages, seed, signals, equal)

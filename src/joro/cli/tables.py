@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import click
 
 from joro.cli.options import collection_option, quiet_option
+from joro.cli.progress import byte_bar
 from joro.store.collection import Collection
 from joro.tables import making
 
@@ -33,19 +31,8 @@ def tables(collection: Collection, processes: int | None, quiet: bool) -> None:
     joro tables -C my-web
     joro sql -C my-web "select status, count(*) from captures group by all"
     """
-    with _progress(quiet) as progress:
+    with byte_bar("reading", quiet=quiet) as progress:
         made = making.make(collection, progress, processes=processes or collection.config.machine.processes)
     if not quiet:
         gone = f", WARC files forgotten: {made.forgotten}" if made.forgotten else ""
         click.echo(f"WARC files read: {made.warcs}, table files written: {made.files}{gone}")
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[making.Progress]:
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=quiet) as bar:
-        line = bar.add_task("", total=None)
-        yield lambda done, whole: bar.update(line, completed=done, total=whole)

@@ -14,6 +14,7 @@ import msgspec
 
 from joro.cli.options import collection_option, quiet_option
 from joro.cli.period import period, period_options, time_in
+from joro.cli.progress import bar
 from joro.clock import RealClock
 from joro.errors import UsageError
 from joro.model import DAY_S
@@ -285,16 +286,14 @@ def _print_audit(records: list[Any]) -> None:
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Callable[[str, int], None]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
-    columns = (TextColumn("erasing"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=quiet) as bar:
-        line = bar.add_task("", total=None)
+    with bar(TextColumn("erasing"), BarColumn(), MofNCompleteColumn(), quiet=quiet) as progress:
+        line = progress.add_task("", total=None)
         total: list[int] = []
 
         def show(warc: str, left: int) -> None:
             total[:] = total or [left]
-            bar.update(line, completed=total[0] - left, total=total[0])
+            progress.update(line, completed=total[0] - left, total=total[0])
 
         yield show
