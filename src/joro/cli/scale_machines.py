@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import os
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 import click
 
 from joro.clock import RealClock
+from joro.scaling import table
 from joro.scaling.chart import can_draw, draw_machines
 from joro.scaling.machines import DISTANCES_MS, Field, Scaling, measure_machines
 from joro.scaling.network import Network
@@ -30,21 +30,19 @@ COLUMNS = tuple(each.name for each in dataclasses.fields(Scaling))
 
 def report_machines(machines: Sequence[int], units: Sequence[int], latency_s: float, out: Path) -> None:
     """Measure each number of machines, tell, and draw."""
-    click.echo(_line(("machines", "pages/s", "possible", "share", "MB/s", "processors", "limit")))
+    click.echo(table.line(("machines", "pages/s", "possible", "share", "MB/s", "processors", "limit")))
     scalings = []
     with _field(max(machines) * max(units), latency_s) as field:
         for count in machines:
             scalings.append(measure_machines(field, count, max(units)))
-            click.echo(_line(_cells(scalings[-1])))
-            _write(scalings, out / "machines.csv")
+            click.echo(table.line(_cells(scalings[-1])))
+            table.keep(scalings, COLUMNS, out / "machines.csv")
     click.echo(conclusion(scalings))
     if can_draw():
         far = ", ".join(f"{2 * each:g}" for each in DISTANCES_MS[: max(machines)])
         note = f"{max(units)} units a robot · {latency_s * 1e3:g} ms an answer · {far} ms there and back"
         draw_machines(scalings, f"{note} · {os.cpu_count()} processors for all", out / "machines")
-        click.echo(f"written: {out}/machines.csv, .svg, .png")
-    else:
-        click.echo(f"written: {out}/machines.csv; for a chart, too: pip install 'joro[charts]'")
+    click.echo(table.written(out / "machines"))
 
 
 def conclusion(scalings: Sequence[Scaling]) -> str:
@@ -92,14 +90,3 @@ def _cells(each: Scaling) -> tuple[str, ...]:
         f"{100 * each.machine_busy:.0f} %",
         each.limit,
     )
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "  ".join(f"{cell:>10}" for cell in cells)
-
-
-def _write(scalings: Sequence[Scaling], file: Path) -> None:
-    with file.open("w", newline="", encoding="utf-8") as stream:
-        table = csv.writer(stream)
-        table.writerow(COLUMNS)
-        table.writerows([getattr(each, name) for name in COLUMNS] for each in scalings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import signal
 import time
@@ -15,6 +14,7 @@ import click
 from joro.cli.options import directory_option
 from joro.cli.scale_machines import MACHINE_UNITS, report_machines
 from joro.errors import UsageError
+from joro.scaling import table
 from joro.scaling.chart import can_draw, draw
 from joro.scaling.machines import DISTANCES_MS
 from joro.scaling.measure import Ground, Measurement, measure
@@ -24,6 +24,7 @@ from joro.testweb.settings import Settings
 #: Hosts of the test web for each socket: a unit that becomes free always finds a server that is.
 HOSTS_PER_SOCKET = 2
 USUAL_UNITS = [50, 100, 150]
+HEAD = ("units", "processes", "pages/s", "MB/s", "robots", "test web", "machine", "limit")
 #: From so many processors on, what other programs did on this machine is worth a line.
 OTHERS_MATTER = 0.3
 COLUMNS = (
@@ -112,24 +113,24 @@ def scale_report(
         return
     units = units or USUAL_UNITS
     settings = _web(max(units) * max(processes), pages, latency / 1_000)
-    click.echo(_line(("units", "processes", "pages/s", "MB/s", "robots", "test web", "machine", "limit")))
+    click.echo(
+        table.line(("units", "processes", "pages/s", "MB/s", "robots", "test web", "machine", "limit"))
+    )
     with running(settings) as web:
         ground = _ground(web, settings.latency_s)
         measurements = []
         for count in processes:
             for each in units:
                 measurements.append(measure(ground, each, count, pages))
-                click.echo(_line(_cells(measurements[-1])))
-                _write(measurements, out / "scale-report.csv")
+                click.echo(table.line(_cells(measurements[-1])))
+                table.keep(measurements, COLUMNS, out / "scale-report.csv")
     click.echo("\n".join(conclusions(measurements)))
     if can_draw():
         note = (
             f"{os.cpu_count()} processors shared with the test web · {latency:g} ms an answer · 20 KB pages"
         )
         draw(measurements, settings.latency_s, note, out / "scale-report")
-        click.echo(f"written: {out}/scale-report.csv, .svg, .png")
-    else:
-        click.echo(f"written: {out}/scale-report.csv; for a chart, too: pip install 'joro[charts]'")
+    click.echo(table.written(out / "scale-report"))
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -169,17 +170,6 @@ def _cells(each: Measurement) -> tuple[str, ...]:
         f"{100 * each.machine_busy:.0f} %",
         each.limit,
     )
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "  ".join(f"{cell:>9}" for cell in cells)
-
-
-def _write(measurements: list[Measurement], file: Path) -> None:
-    with file.open("w", newline="", encoding="utf-8") as stream:
-        table = csv.writer(stream)
-        table.writerow(COLUMNS)
-        table.writerows([getattr(each, name) for name in COLUMNS] for each in measurements)
 
 
 def conclusions(measurements: Sequence[Measurement]) -> list[str]:
