@@ -94,7 +94,11 @@ class Place:
             return None
         if self.password_file is None:
             raise UsageError(f"{self.url} wants the operator's password", remedy="give --password-file FILE")
-        return Caller(self.url, _word_in(self.password_file), ca=self.ca, plain=self.plain)
+        remedies = dict.fromkeys(
+            (401, 403), f"set one there (joro manager password), and put it into {self.password_file}"
+        )
+        word = _word_in(self.password_file)
+        return Caller(self.url, word, ca=self.ca, plain=self.plain, remedies=remedies)
 
 
 @manager.command()

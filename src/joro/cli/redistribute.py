@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +20,7 @@ from joro.cli.options import (
     quiet_option,
 )
 from joro.cli.period import period, period_options
+from joro.cli.progress import byte_bar
 from joro.clock import RealClock
 from joro.errors import JoroError, UsageError
 from joro.parse.rights import Purpose
@@ -201,7 +201,7 @@ def collect(collection: Collection, names: tuple[str, ...], now: bool, plain: bo
     callers = {source.name: caller_of(collection, source, plain=plain) for source in chosen}
 
     def attempt(source: Source) -> Transferred:
-        with _progress(source.name, quiet) as progress:
+        with byte_bar(source.name, quiet=quiet) as progress:
             return Collector(collection, source, callers[source.name], RealClock(), progress).collect()
 
     if now:
@@ -228,7 +228,7 @@ def push(collection: Collection, url: str, now: bool, quiet: bool, **how: Any) -
     caller = _caller(url, **how)
 
     def attempt() -> Transferred:
-        with _progress("pushing", quiet) as progress:
+        with byte_bar("pushing", quiet=quiet) as progress:
             return Pusher(collection, caller, RealClock(), progress).push()
 
     if now:
@@ -289,7 +289,7 @@ def fetch(
 
     def attempt() -> Transferred:
         keep, close = _keeping(directory, form)
-        with _progress("fetching", quiet) as progress:
+        with byte_bar("fetching", quiet=quiet) as progress:
             subscriber = Subscriber(caller, directory, keep, RealClock(), progress)
             received = subscriber.fetch(selection, difference=difference)
         close()
@@ -379,16 +379,3 @@ async def _aside(transfer: Callable[[], Transferred]) -> Transferred:
 
     threading.Thread(target=carry_out, daemon=True).start()
     return await outcome
-
-
-@contextmanager
-def _progress(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    screen = Console(stderr=True)
-    is_hidden = quiet or not screen.is_terminal
-    with Progress(*columns, console=screen, transient=True, disable=is_hidden) as bar:
-        line = bar.add_task("", total=None)
-        yield lambda done, whole: bar.update(line, completed=done, total=whole)

@@ -15,7 +15,7 @@ import http.client
 import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,6 +30,12 @@ from joro.trust import is_here, trusting
 #: A silence this long ends an attempt; making a package of 1 GB takes half a minute.
 SILENCE_S = 300.0
 _ANSWER_LIMIT_BYTES = 16_000_000
+#: What helps where a service refuses.
+REMEDIES = {
+    401: "register there, and give the token",
+    403: "ask its operator for a token: joro redistribute party add",
+    429: "wait until the time it names",
+}
 
 T = TypeVar("T")
 
@@ -50,10 +56,12 @@ class Caller:
         ca: Path | None = None,
         plain: bool = False,
         silence_s: float = SILENCE_S,
+        remedies: Mapping[int, str] = REMEDIES,
     ) -> None:
         self.url = url.rstrip("/")
         self._token = token
         self._silence_s = silence_s
+        self._remedies = remedies
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageError(
@@ -133,7 +141,7 @@ class Caller:
             yield
         except urllib.error.HTTPError as error:
             with error:
-                raise _refusal(self.url, error) from None
+                raise _refusal(self.url, error, self._remedies) from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", None) or error
             if isinstance(reason, ssl.SSLCertVerificationError):
@@ -148,16 +156,11 @@ class Caller:
             ) from None
 
 
-def _refusal(url: str, error: urllib.error.HTTPError) -> TransferError:
+def _refusal(url: str, error: urllib.error.HTTPError, remedies: Mapping[int, str]) -> TransferError:
     try:
         said = msgspec.json.decode(error.read(100_000), type=dict[str, str]).get("problem", "")
     except (msgspec.DecodeError, OSError, http.client.HTTPException):
         said = ""
-    remedies = {
-        401: "register there, and give the token",
-        403: "ask its operator for a token: joro redistribute party add",
-        429: "wait until the time it names",
-    }
     remedy = remedies.get(error.code, "mend the request, or ask its operator")
     return TransferError(
         f"{url} refuses ({error.code}: {said or error.reason})", remedy=remedy, status=error.code
