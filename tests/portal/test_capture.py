@@ -126,7 +126,7 @@ def test_what_cannot_be_a_capture_is_not_found(get: Ask, target: str) -> None:
 
 def test_the_calendar_shows_the_newest_year_and_leads_to_the_others(turn: Ask) -> None:
     text = turn(f"/archive/*/{TOWN}").text
-    assert "<strong>4</strong> captures, <strong>3</strong> different from the one before" in text
+    assert "<strong>4</strong> captures, <strong>3</strong> new or changed" in text
     assert f'href="/archive/2026*/{TOWN}" aria-current="page"' in text
     assert f'href="/archive/2024*/{TOWN}">' in text
     assert f'<a class="day changed" href="/archive/{NEWEST}/{TOWN}"' in text

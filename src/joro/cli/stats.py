@@ -122,7 +122,7 @@ def _print(facts: dict[str, Any]) -> None:
     console.print(table)
     console.print(_sizes(facts), "\n[bold]largest servers[/]", highlight=False)
     for server, number in facts["largest_servers"].items():
-        console.print(f"  {server}  {number:,} pages", highlight=False, markup=False, soft_wrap=True)
+        console.print(f"  {number:>9,} pages  {server}", highlight=False, markup=False, soft_wrap=True)
     if facts["plan"] is not None:
         console.print("\n[bold]keeping pages fresh[/]", highlight=False)
         for line in _plan(msgspec.convert(facts["plan"], PlanReport), facts["robots_planning"]):

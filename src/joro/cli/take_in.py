@@ -47,7 +47,7 @@ def take_in(files: tuple[Path, ...], collection: Collection, no_learning: bool, 
             _take_captures(collection, with_bytes, kinds, learns=not no_learning, quiet=quiet)
         for path in (path for path, kind in kinds.items() if kind == "cdxj"):
             _take_history(collection, path, quiet=quiet)
-    if not quiet:
+    if with_bytes and not quiet:
         click.echo(f"make them searchable: joro index -C {collection.path}")
 
 
