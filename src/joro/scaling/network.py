@@ -30,6 +30,7 @@ from typing import Any
 import msgspec
 
 from joro.errors import UsageError
+from joro.scaling.wire import aside
 
 #: All machines are in here, nobody else is.
 ADDRESSES = "10.99.0."
@@ -127,23 +128,14 @@ class Machine:
 
     def _inside(self, make: Callable[[], socket.socket]) -> socket.socket:
         """A socket stays in the network in which it was made, wherever it is used."""
-        made: list[socket.socket | OSError] = []
 
-        def visit() -> None:
-            try:
-                with self.namespace.open() as namespace:
-                    if _libc.setns(namespace.fileno(), _CLONE_NEWNET):
-                        raise OSError(ctypes.get_errno(), "cannot enter the network")
-                made.append(make())
-            except OSError as error:
-                made.append(error)
+        def visit() -> socket.socket:
+            with self.namespace.open() as namespace:
+                if _libc.setns(namespace.fileno(), _CLONE_NEWNET):
+                    raise OSError(ctypes.get_errno(), "cannot enter the network")
+            return make()
 
-        thread = threading.Thread(target=visit)
-        thread.start()
-        thread.join()
-        if isinstance(made[0], OSError):
-            raise made[0]
-        return made[0]
+        return aside(visit)
 
     def close(self) -> None:
         """Kill what still runs here."""

@@ -21,14 +21,16 @@ import select
 import socket
 import struct
 import sys
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
 
 MTU_BYTES = 9_000
 #: A link that is asked for more than it can carry drops what would wait longer than this, as routers do.
@@ -172,21 +174,13 @@ def _is_cut(one: Link, other: Link) -> bool:
 
 def opened(name: str, networks: list[str]) -> Link:
     """A new machine: its namespace, with a loopback and an interface that has these addresses."""
-    made: list[Link | OSError] = []
+    return aside(lambda: _made_here(name, [IPv4Network(each) for each in networks]))
 
-    def make() -> None:
-        try:
-            made.append(_made_here(name, [IPv4Network(each) for each in networks]))
-        except OSError as error:
-            made.append(error)
 
-    # A thread has a network of its own as soon as it asks for one, and takes that along when it ends.
-    thread = threading.Thread(target=make)
-    thread.start()
-    thread.join()
-    if isinstance(made[0], OSError):
-        raise made[0]
-    return made[0]
+def aside(make: Callable[[], T]) -> T:
+    """What is made in a thread: one has a network of its own as soon as it asks for it, until it ends."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(make).result()
 
 
 def _made_here(name: str, networks: list[IPv4Network]) -> Link:

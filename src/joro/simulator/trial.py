@@ -64,10 +64,6 @@ class Outcome:
         return self.missed / self.asked if self.asked else 0.0
 
     @property
-    def downloads_per_day(self) -> float:
-        return self.downloads / self.trial.days
-
-    @property
     def mbit_per_s(self) -> float:
         return self.downloads * self.page_bytes * 8 / (self.trial.days * DAY_S) / 1e6
 

@@ -20,7 +20,7 @@ from joro.testweb.plan import Host, Plan
 TTL_S = 300
 ORACLE = "oracle.testweb"
 PRIVATE_ADDRESS = "10.0.0.1"
-NOERROR, FORMERR, SERVFAIL, NXDOMAIN, NOTIMP = 0, 1, 2, 3, 4
+NOERROR, FORMERR, SERVFAIL, NXDOMAIN = 0, 1, 2, 3
 TYPE_A, CLASS_IN = 1, 1
 
 
