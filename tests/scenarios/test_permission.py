@@ -67,6 +67,34 @@ def test_the_operators_patterns_keep_pages_out(web: Web, tmp_path: Path) -> None
     assert {url.split("/")[2].rpartition(".")[2] for url in seen.pages} == {"jp", "com"}
 
 
+def test_what_the_operator_excludes_while_it_waits_is_not_asked_for_any_more(tmp_path: Path) -> None:
+    pages = [f"/{part}/{number}" for part in ("secret", "open") for number in range(8)]
+    manners = {"interval_s": 0.0}
+    with village({"a.example": {"/": linking(*pages, "/" + "x" * 200)}}) as place:
+        collection = place.collection(tmp_path / "c", politeness=manners)
+        done("crawl", "-q", "-C", collection, "--limit", 1, "http://a.example/")
+        scope = {"exclude": ["*/secret/*"], "url_limit_chars": 100}
+        place.settle(collection, politeness=manners, scope=scope)
+        done("crawl", "-q", "-C", collection)
+    assert sorted(place.paths("a.example")) == ["/", *pages[8:]]
+
+
+def test_what_the_operator_excludes_is_not_visited_again(tmp_path: Path) -> None:
+    manners = {"interval_s": 0.0}
+    often = {"policy": "uniform", "visits_per_day": 10_000_000, "first_interval_s": 1.0, "watch": False}
+    refresh = often | {"least_interval_s": 1.0, "plan_every_s": 1.0}
+    site = {"/": linking("/1", "/secret/1"), "/1": linking("/2"), "/secret/1": linking(), "/2": linking()}
+    with village({"a.example": site}) as place:
+        collection = place.collection(tmp_path / "c", politeness=manners, refresh=refresh)
+        done("crawl", "-q", "-C", collection, "http://a.example/")
+        assert len(set(place.paths("a.example"))) == 4
+        place.rows.clear()
+        scope = {"exclude": ["*/secret/*"], "hops": 1}
+        place.settle(collection, politeness=manners, refresh=refresh, scope=scope)
+        done("refresh", "-q", "-C", collection, "--limit", 6)
+    assert set(place.paths("a.example")) == {"/", "/1"}
+
+
 def test_outside_jp_only_japanese_pages_are_kept_and_lead_on(web: Web, tmp_path: Path) -> None:
     seen = at_once(web, tmp_path / "c", everything_under=["jp"], languages_elsewhere=["ja"])
     pages = {page["url"]: page for page in web.oracle.get("/pages", links=1)}

@@ -72,6 +72,10 @@ class Village:
     def collection(self, path: Path, **sections: dict[str, Any]) -> Path:
         """A new collection that sees this village only."""
         done("init", path)
+        return self.settle(path, **sections)
+
+    def settle(self, path: Path, **sections: dict[str, Any]) -> Path:
+        """Give a collection other settings."""
         fetch = {
             "hosts": {"*": "127.0.0.1"},
             "ports": {"80": self.port},

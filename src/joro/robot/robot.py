@@ -36,7 +36,7 @@ from joro.fetch.address import AddressLimits
 from joro.fetch.callers import Callers
 from joro.fetch.exclusion import Errand, Exclusions, as_heard
 from joro.fetch.politeness import Manners
-from joro.fetch.robotstxt import SIZE_LIMIT_BYTES
+from joro.fetch.robotstxt import SIZE_LIMIT_BYTES, Robots
 from joro.fetch.visit import Later, Visitor, outcome_of, user_agent, validators
 from joro.model import ANSWERED, PASSING, Outcome, Page, Visit
 from joro.parse.payload import Payload, unwrap
@@ -79,12 +79,11 @@ class Robot:
             self._leave_all_out(server)
             return
         errand = self._exclusions.errand(server)
-        page = Page(errand.url, 0, server) if errand is not None else self._next_page(server)
+        page, before = self._next_page(server) if errand is None else (Page(errand.url, 0, server), None)
         if page is None:
             aged = self._exclusions.is_due(server)  # its rules grew too old this very moment
             self._turns.give_back(server, self._clock.now() if aged else None)
             return
-        before = self._keeper.before(page) if errand is None else None
         visit = await self._visit(page, before, errand)
         if isinstance(visit, Later):
             self._postpone(page, errand, visit.at)
@@ -117,29 +116,39 @@ class Robot:
             self._postpone(page, errand, record.ready_at)
             raise
 
-    def _next_page(self, server: str) -> Page | None:
-        """The first waiting page that robots.txt allows; those before it are done with."""
+    def _next_page(self, server: str) -> tuple[Page | None, PageRecord | None]:
+        """The first waiting page we may visit, and what is known of it; those before it are done with."""
         rules = self._exclusions.rules(server)
         while rules is not None and (page := self._take(server)) is not None:
-            if not rules.allows(page.url):
-                self._leave_out(page, self._exclusions.refusal(server))
-            elif self._forbidden is not None and self._forbidden(page.url):
-                self._leave_out(page, Outcome.UNWANTED)
-            elif self._traps.verdict(page.url) is not None:
-                self._leave_out(page, Outcome.TRAP)
+            before = self._keeper.before(page)
+            refusal = self._refusal(page, before, rules)
+            if refusal is None:
+                return page, before
+            self._leave_out(page, before, refusal)
+            if refusal is Outcome.TRAP:
                 better = self._traps.admit([page.url])  # perhaps in another spelling
                 self.frontier.add(better, page.hops, cgi_hops=page.cgi_hops)
-            else:
-                return page
-        return None
+        return None, None
+
+    def _refusal(self, page: Page, before: PageRecord | None, rules: Robots) -> Outcome | None:
+        """Why a page is not visited, if it is not. Since it was found, everything may have changed."""
+        url = page.url
+        if not rules.allows(url):
+            return self._exclusions.refusal(page.server)
+        if self._forbidden is not None and self._forbidden(url):
+            return Outcome.UNWANTED
+        found = self._watcher.first_seen(page, before)
+        if not self._boundary.within([url], found.hops, found.cgi_hops) and not url.endswith(TDM_FILE):
+            return Outcome.UNWANTED
+        return Outcome.TRAP if self._traps.verdict(url) is not None else None
 
     def _leave_all_out(self, server: str) -> None:
         while (page := self._take(server)) is not None:
-            self._leave_out(page, Outcome.UNWANTED)
+            self._leave_out(page, self._keeper.before(page), Outcome.UNWANTED)
         self._turns.give_back(server, None)
 
-    def _leave_out(self, page: Page, refusal: Outcome) -> None:
-        one = Arrival(Visit(page, self._clock.now(), refusal), self._keeper.before(page))
+    def _leave_out(self, page: Page, before: PageRecord | None, refusal: Outcome) -> None:
+        one = Arrival(Visit(page, self._clock.now(), refusal), before)
         self._reading.read(one)
         self._close(one)
 
@@ -351,10 +360,11 @@ class Robot:
         self._has_promised = False
 
     def _read_mail(self) -> None:
-        """Close the batches for other robots, and take in the links they sent."""
+        """Close the batches for other robots, and take in the links they sent, by rules that are our own."""
         for link in self.neighbours.before_commit():
             if not self._watcher.takes(link):
-                self.frontier.add([link.url], link.hops, cgi_hops=link.cgi_hops, found_on=link.found_on)
+                ours = self._boundary.within([link.url], link.hops, link.cgi_hops)
+                self.frontier.add(ours, link.hops, cgi_hops=link.cgi_hops, found_on=link.found_on)
 
     def _replay(self, collection: Collection) -> None:
         """After a crash: what the archive holds beyond the last commit enters the frontier."""
