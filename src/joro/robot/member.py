@@ -44,6 +44,7 @@ from joro.coordinate.portions import posts
 from joro.coordinate.units import server_in
 from joro.errors import CollectionError
 from joro.model import Visit
+from joro.robot.mail import sound
 from joro.robot.pieces import Pieces
 from joro.robot.premises import Premises
 from joro.robot.pulse import Pulse
@@ -222,7 +223,7 @@ class Member:
             self._take(self._ready.popleft())
         if self._straight is not None:
             self._mail += self._straight.before_commit()
-        mail, self._mail = self._mail, []
+        mail, self._mail = sound(self._mail), []
         self._offered += [link for link in mail if not self.is_ours(link.url)]
         return [link for link in mail if self.is_ours(link.url)]
 
