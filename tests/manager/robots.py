@@ -34,6 +34,9 @@ from joro.manager.beats import beat
 from joro.store.control import Control, Row, Transaction
 from joro.url import server_of
 
+#: Of a server that is not here, or not yet, no journal was read.
+UNREAD = (0, 0)
+
 
 class Killed(Exception):
     """The manager was, in the middle of a transaction."""
@@ -258,9 +261,14 @@ class Commit:
         self.changes[server].append((key, value))
 
     def add(self, link: Link) -> None:
-        """Let it wait here, or offer it to whoever has its server."""
+        """Let it wait here, or offer it to whoever has its server.
+
+        Before its journal is read, nobody here knows whether the page was visited: the link is offered, too,
+        and comes back by letter. Else it would be told to wait, and that it is visited comes from the journal
+        and is not told.
+        """
         server, page = server_of(link.url), link.url.encode()
-        if server not in self.disk.servers:
+        if self.disk.servers.get(server, UNREAD) is not None:
             self.links.append(link)
         elif not {b"w" + page, b"v" + page} & set(self.disk.frontier[server]):
             self.change(server, b"w" + page, b"1")

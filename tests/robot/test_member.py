@@ -299,6 +299,27 @@ def test_what_was_told_late_enters_the_frontier_once(collection: Collection, run
     runner.run(scenario())
 
 
+def test_a_page_that_waits_in_a_journal_and_was_told_late_to_be_visited_waits_no_more(
+    tmp_path: Path, collection: Collection, runner: asyncio.Runner
+) -> None:
+    async def scenario() -> None:
+        one = await ours(collection, f"{A}/1")
+        waits = one.line.changes(A)
+        one.visit(A)
+        one.robot._commit()
+        await one.until(lambda: not one.member.has_posts)  # type: ignore[attr-defined]
+        visited = one.line.changes(A)[len(waits) :]
+        other = Desk(Collection.create(tmp_path / "d", Config()))
+        other.line.journals[A] = [(1, True, Changes(A, visited)), (2, False, Changes(A, waits))]
+        await other.told(Given(A, 2))
+        await other.until(lambda: not other.waiting())
+        await other.until(lambda: not other.member.has_posts)  # type: ignore[attr-defined]
+        [gone] = [key for key, value in other.line.changes(A) if value is None]
+        assert gone == next(key for key, _ in waits if key[:1] == b"q")  # so the next owner knows it, too
+
+    runner.run(scenario())
+
+
 def test_pages_that_come_with_a_server_are_due_when_they_were_to_be(
     tmp_path: Path, runner: asyncio.Runner
 ) -> None:

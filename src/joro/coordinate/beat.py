@@ -106,6 +106,7 @@ class Piece(msgspec.Struct, array_like=True, frozen=True):
 class Given(msgspec.Struct, tag="given", array_like=True, frozen=True):
     """This server is yours from now on; read its journal first.
 
+    Until then it is a server as any other: links to it are offered to the manager, and come back by letter.
     `wait_s` seconds from now somebody else may still be asking it: its usual pause begins then.
     """
 
