@@ -184,7 +184,6 @@ def test_while_others_work_the_rest_waits_and_is_done_later(tmp_path: Path) -> N
         (["add", "--url", "a.jp", "--since", "soon"], "--since 'soon' is no time"),
         (["add", "--url", "a.jp", "--since", "2026", "--until", "2025"], "is not before"),
         (["embargo", "--host", "a.jp"], "an embargo ends somewhere"),
-        (["exclude", "--digest", "sha1:x"], "a robot visits URLs"),
         (["lift", "7"], "no order 7 is in force"),
     ],
 )

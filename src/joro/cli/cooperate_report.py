@@ -17,9 +17,21 @@ from joro.errors import UsageError
 @directory_option(
     "--run", help="Judge a real run: servers.csv, distances.csv and shares.csv as a manager writes them."
 )
-@click.option("--seeds", default=5, show_default=True, type=click.IntRange(1, 100), help="Simulated worlds.")
 @click.option(
-    "--servers", default=6_500, show_default=True, type=click.IntRange(min=100), help="Simulated servers."
+    "--seeds",
+    default=5,
+    show_default=True,
+    type=click.IntRange(1, 100),
+    metavar="N",
+    help="Simulated worlds.",
+)
+@click.option(
+    "--servers",
+    default=6_500,
+    show_default=True,
+    type=click.IntRange(min=100),
+    metavar="N",
+    help="Simulated servers.",
 )
 @directory_option(
     "--out",

@@ -70,8 +70,17 @@ schedule_option = click.option(
 
 @redistribute.command()
 @collection_option
-@click.option("--address", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="Port; 0: any.")
+@click.option(
+    "--address", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on."
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=PORT,
+    show_default=True,
+    metavar="N",
+    help="Port; 0: any.",
+)
 @file_option("--certificate", help="Certificate chain for TLS (PEM).", exists=True)
 @file_option("--key", help="Its key (PEM).", exists=True)
 @quiet_option
@@ -117,8 +126,12 @@ def party() -> None:
     help="What it will do with captures: those whose owners reserve that are left out. May be repeated.",
 )
 @click.option("--hosts", default="", metavar="REGEX", help="Hosts it may have (default: all).")
-@click.option("--bytes-per-day", type=click.IntRange(min=0), default=0, help="0: no limit (default).")
-@click.option("--requests-per-day", type=click.IntRange(min=0), default=0, help="0: no limit (default).")
+@click.option(
+    "--bytes-per-day", type=click.IntRange(min=0), default=0, metavar="N", help="0: no limit (default)."
+)
+@click.option(
+    "--requests-per-day", type=click.IntRange(min=0), default=0, metavar="N", help="0: no limit (default)."
+)
 @click.option("--push", "may_push", is_flag=True, help="It may bring captures, too.")
 @click.option("--contact", default="", metavar="WHOM", help="Whom to write to.")
 def add(collection: Collection, name: str, hosts: str, **terms: Any) -> None:

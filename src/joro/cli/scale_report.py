@@ -80,7 +80,14 @@ def _counts(_context: click.Context, _parameter: click.Parameter, text: str | No
     metavar="N-N",
     help="Robots on so many machines, with a manager, each farther away than the last; as root.",
 )
-@click.option("--pages", default=3_000, show_default=True, type=click.IntRange(min=100), help="For each run.")
+@click.option(
+    "--pages",
+    default=3_000,
+    show_default=True,
+    type=click.IntRange(min=100),
+    metavar="N",
+    help="For each run.",
+)
 @click.option(
     "--latency", default=100.0, show_default=True, metavar="MS", help="How long a server takes to answer."
 )

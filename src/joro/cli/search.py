@@ -23,7 +23,15 @@ from joro.url import readable
 @click.command()
 @click.argument("query", nargs=-1, required=True, metavar="QUERY…")
 @collection_option
-@click.option("-n", "limit", type=click.IntRange(1, 1000), default=10, help="Show at most N results.")
+@click.option(
+    "-n",
+    "limit",
+    type=click.IntRange(1, 1000),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Show at most N results.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, the same as the portal's /api/search.")
 def search(query: tuple[str, ...], collection: Collection, limit: int, as_json: bool) -> None:
     """Search the collected pages: all words must be there.

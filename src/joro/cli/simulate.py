@@ -81,6 +81,7 @@ def _trial_options(command: F) -> F:
             default=1.0,
             show_default=True,
             type=Number(min=0.001, max=36_500),
+            metavar="N",
             help="Simulated days for each trial.",
         ),
         click.option(
@@ -114,6 +115,7 @@ def _trial_options(command: F) -> F:
     default=1,
     show_default=True,
     type=click.IntRange(min=0),
+    metavar="N",
     help="Another seed, other servers of the same kind.",
 )
 @click.option(
@@ -121,6 +123,7 @@ def _trial_options(command: F) -> F:
     default=82_034,
     show_default=True,
     type=click.IntRange(10, 10_000_000),
+    metavar="N",
     help="How many servers to make up.",
 )
 @click.pass_context

@@ -33,6 +33,7 @@ MADE_UP = ("pages", "signals", "equal")
     default=20_000,
     show_default=True,
     type=click.IntRange(100, 10_000_000),
+    metavar="N",
     help="How many pages to make up.",
 )
 @click.option(
@@ -73,6 +74,7 @@ MADE_UP = ("pages", "signals", "equal")
     default=(1,),
     show_default=True,
     type=click.IntRange(min=0),
+    metavar="N",
     help="Another seed, other pages of the same kind. May be repeated: then means are shown.",
 )
 @directory_option("--out", help="Where figures (SVG, PNG) and their tables (CSV, Parquet) go.")

@@ -153,4 +153,5 @@ def _plan(plan: PlanReport, robots: int) -> Iterator[str]:
 
 def _sizes(facts: dict[str, Any]) -> str:
     received, archived = facts["received_bytes"] / 1e6, facts["archive_bytes"] / 1e6
-    return f"\nreceived {received:,.1f} MB, archive {archived:,.1f} MB in {facts['archive_files']} files"
+    files = "1 file" if facts["archive_files"] == 1 else f"{facts['archive_files']:,} files"
+    return f"\nreceived {received:,.1f} MB, archive {archived:,.1f} MB in {files}"

@@ -36,17 +36,31 @@ def takedown() -> None:
     """
 
 
+_PAGES = (
+    click.option("--url", metavar="URL", help="One page."),
+    click.option("--prefix", metavar="URL", help="All pages whose URL begins so."),
+    click.option("--host", metavar="HOST", help='A host; "*.example.org": it and all names below it.'),
+)
+_CAPTURES = (
+    click.option("--digest", metavar="SHA1", help='A payload wherever it is: "sha1:" and 32 letters.'),
+    click.option("--all", "everything", is_flag=True, help="Every capture (give dates)."),
+)
+_WHY = (
+    click.option("--reason", default="", metavar="WHY", help="Why; kept with the order."),
+    click.option("--requester", default="", metavar="WHO", help="Who asked for it."),
+)
+
+
 def target_options(command: F) -> F:
     """What an order is about (`target`), and who wants it why."""
-    for option in (
-        click.option("--requester", default="", metavar="WHO", help="Who asked for it."),
-        click.option("--reason", default="", metavar="WHY", help="Why; kept with the order."),
-        click.option("--all", "everything", is_flag=True, help="Every capture (give dates)."),
-        click.option("--digest", metavar="SHA1", help='A payload wherever it is: "sha1:" and 32 letters.'),
-        click.option("--host", metavar="HOST", help='A host; "*.example.org": it and all names below it.'),
-        click.option("--prefix", metavar="URL", help="All pages whose URL begins so."),
-        click.option("--url", metavar="URL", help="One page."),
-    ):
+    for option in reversed((*_PAGES, *_CAPTURES, *_WHY)):
+        command = option(command)
+    return command
+
+
+def page_options(command: F) -> F:
+    """The same where it is about pages, which a robot visits or not."""
+    for option in reversed((*_PAGES, *_WHY)):
         command = option(command)
     return command
 
@@ -75,7 +89,10 @@ def add(
 @period_options
 @click.option("--opens", metavar="TIME", help="Hidden until that time.")
 @click.option(
-    "--days", type=click.FloatRange(min=0, min_open=True), help="Hidden so long after each capture."
+    "--days",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="N",
+    help="Hidden so long after each capture.",
 )
 def embargo(
     collection: Collection,
@@ -104,15 +121,13 @@ def embargo(
 
 @takedown.command()
 @collection_option
-@target_options
+@page_options
 def exclude(collection: Collection, reason: str, requester: str, **what: Any) -> None:
     """Never visit pages again; what was collected stays and is shown.
 
     \b
     joro takedown exclude -C my-web --host example.org --requester "its owner"
     """
-    if what.get("digest") or what.get("everything"):
-        raise UsageError("a robot visits URLs", remedy="give --url, --prefix or --host")
     _give(collection, EXCLUSION, what, None, None, reason=reason, requester=requester)
 
 

@@ -16,9 +16,11 @@ from joro.testweb.web import TestWeb, config
 
 
 @click.command()
-@click.option("--seed", default=7, show_default=True, help="Same seed, same web, byte for byte.")
-@click.option("--hosts", default=1_000, show_default=True, help="Number of hosts.")
-@click.option("--pages", default=20_000, show_default=True, help="Number of pages, all hosts together.")
+@click.option("--seed", default=7, show_default=True, metavar="N", help="Same seed, same web, byte for byte.")
+@click.option("--hosts", default=1_000, show_default=True, metavar="N", help="Number of hosts.")
+@click.option(
+    "--pages", default=20_000, show_default=True, metavar="N", help="Number of pages, all hosts together."
+)
 @click.option("--port", default=0, metavar="PORT", help="Port to serve on (default: any free one).")
 @click.option("--dns-port", default=0, metavar="PORT", help="Port of its name server; -1: none.")
 @click.option(
@@ -49,7 +51,7 @@ from joro.testweb.web import TestWeb, config
     help="A few hosts with most of the pages, or all of one size.",
 )
 @click.option("--roles", default="", metavar="ROLE,…", help="Only hosts of these roles (and normal ones).")
-@click.option("--speed", default=1.0, show_default=True, help="Virtual seconds per real second.")
+@click.option("--speed", default=1.0, show_default=True, metavar="N", help="Virtual seconds per real second.")
 @click.option("--latency", default=0.0, metavar="MS", help="Hold every answer back this long (real time).")
 @click.option("--memory", default=1_000, show_default=True, metavar="MB", help="Memory for ready answers.")
 @click.option("--warm", is_flag=True, help="Make every page before serving the first.")
