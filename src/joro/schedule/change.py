@@ -112,7 +112,8 @@ def observe(
 
 def likelihood(histories: Histories) -> Grid:
     """Of every rate, the likeliest at 1."""
-    return np.asarray(_LIKELIHOOD[histories["unlikely"]])
+    found: Grid = _LIKELIHOOD.take(histories["unlikely"])  # a third of what an index takes
+    return found
 
 
 def posterior(histories: Histories, expected: Grid) -> Grid:
