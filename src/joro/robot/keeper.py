@@ -12,6 +12,7 @@ robots.txt, crashes and sleeping servers are dealt with once, for both kinds of 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from msgspec import structs
@@ -48,6 +49,10 @@ TRUSTED_AFTER, FORGIVEN_AFTER = 3, 100
 NOTICED = 0.05
 #: Outcomes after which a page is visited again.
 KEPT = frozenset({Outcome.OK, Outcome.NOT_MODIFIED, Outcome.REDIRECT})
+
+#: At hand: an enumeration takes as long to name one of its members as all the rest of a comparison.
+_OK: Final = Outcome.OK
+_NOT_MODIFIED: Final = Outcome.NOT_MODIFIED
 
 _KEPT_WORDS = frozenset(outcome.value for outcome in KEPT)
 #: Pages that get a date between two commits.
@@ -241,7 +246,7 @@ class Keeper:
         self, visit: Visit, care: Upkeep | None, digest: str, main: int, server: ServerRecord
     ) -> Lesson:
         lesson = Lesson(visit.page, visit.time, care, None, server=server)
-        if visit.outcome is Outcome.OK or visit.outcome in KEPT:
+        if visit.outcome is _OK or visit.outcome in KEPT:
             lesson.after, lesson.is_seen = _seen(visit, care, digest, main), True
             if self._settings.languages and lesson.after.captured_at == visit.time:
                 lesson.after.language = _language_of(visit)
@@ -283,7 +288,7 @@ class Keeper:
 
 def is_changed(visit: Visit, care: Upkeep, digest: str, main: int) -> bool:
     """Has the page something else to say than before? Only its main text counts, where it has one."""
-    if visit.outcome is Outcome.NOT_MODIFIED or digest == care.body:
+    if visit.outcome is _NOT_MODIFIED or digest == care.body:
         return False
     return main != care.text if main and care.text else True
 
@@ -293,7 +298,7 @@ def validated(count: int, visit: Visit, care: Upkeep, digest: str) -> int:
 
     A page that changed while its validator stayed would be called unchanged for ever.
     """
-    if visit.outcome is not Outcome.OK or visit.response is None or digest == care.body:
+    if visit.outcome is not _OK or visit.response is None or digest == care.body:
         return count
     name, before = ("etag", care.etag) if care.etag else ("last-modified", care.modified)
     if not before or not care.body:
@@ -304,9 +309,11 @@ def validated(count: int, visit: Visit, care: Upkeep, digest: str) -> int:
 
 def _hear(visit: Visit, care: Upkeep, lesson: Lesson, server: ServerRecord) -> None:
     """What the server says of the page's last change, and how far such words came true."""
-    fields = visit.response.headers if visit.response is not None else {}
+    if visit.outcome is not _OK or visit.response is None or not care.modified:
+        return
+    fields = visit.response.headers
     said = fields.get("last-modified", "")
-    if visit.outcome is not Outcome.OK or not said or not care.modified:
+    if not said:
         return
     server.dated = Trust(*server.dated).after(said != care.modified, lesson.changed)
     age = age_s(moment(said) or 0.0, moment(fields.get("date", "")) or 0.0, visit.time)
@@ -315,7 +322,7 @@ def _hear(visit: Visit, care: Upkeep, lesson: Lesson, server: ServerRecord) -> N
 
 
 def _language_of(visit: Visit) -> str:
-    if visit.outcome is not Outcome.OK or visit.response is None:
+    if visit.outcome is not _OK or visit.response is None:
         return ""
     return document_of(visit.page.url, visit.response).language
 
@@ -325,7 +332,7 @@ def _seen(visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep:
     response = visit.response
     assert response is not None
     after = _copied(care)
-    if visit.outcome is not Outcome.NOT_MODIFIED:
+    if visit.outcome is not _NOT_MODIFIED:
         after.etag = response.headers.get("etag", "")
         after.modified = response.headers.get("last-modified", "")
         if care is None or digest != care.body:

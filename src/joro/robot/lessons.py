@@ -10,8 +10,9 @@ Paper: S0-02 and S0-03, S0-07 (visits missed).
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,7 @@ from joro.url import fingerprint
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Rows = np.ndarray[Any, np.dtype[np.void]]
 
 #: A page is looked at again after so much of the time until its visit: prices fall as well as rise. Where
 #: they have not moved for a day (`planner.looked_at_share`), or less than so much of its interval is left, it
@@ -41,20 +43,67 @@ SOON = 0.15
 STATE = np.dtype([("history", change.HISTORY), ("weight", "<f4"), ("visited_at", "<f8")])
 
 
-@dataclass(slots=True)
 class Lesson:
-    """What a visit has to teach."""
+    """What a visit has to teach; one is made for each visit, and a dataclass fills itself slowly."""
 
-    page: Page
-    time: float
-    before: Upkeep | None
-    after: Upkeep | None  # completed when the lesson is learned; None: the page is not visited again
-    is_seen: bool = False  # the page was there: its interval is the policy's
-    elapsed_s: float = 0.0  # since it was last there; 0: there is nothing to compare with
-    changed: bool = False
-    age_s: float = math.nan  # of the last change, by the server's word
-    read_at: float | None = None  # a source says itself when it is read again
-    server: ServerRecord | None = None  # where it is at hand already
+    __slots__ = (
+        "after", "age_s", "before", "changed", "elapsed_s", "is_seen", "page", "read_at", "server", "time",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        page: Page,
+        time: float,
+        before: Upkeep | None,
+        after: Upkeep | None,
+        *,
+        server: ServerRecord | None = None,
+        is_seen: bool = False,
+    ) -> None:
+        self.page = page
+        self.time = time
+        self.before = before
+        self.after = after  # completed when the lesson is learned; None: the page is not visited again
+        self.server = server  # where it is at hand already
+        self.is_seen = is_seen  # the page was there: its interval is the policy's
+        self.elapsed_s = 0.0  # since it was last there; 0: there is nothing to compare with
+        self.changed = False
+        self.age_s = math.nan  # of the last change, by the server's word
+        self.read_at: float | None = None  # a source says itself when it is read again
+
+
+#: A lesson in numbers. They are written down as it comes in, while all it speaks of is at hand.
+_ROW = np.dtype(
+    [
+        ("time", "<f8"),
+        ("elapsed_s", "<f8"),
+        ("age_s", "<f8"),
+        ("read_at", "<f8"),  # not a number: it is no source
+        ("trust", "<f8"),  # in the dates of its server
+        ("said", "<f8", (2,)),  # by all pages of its server
+        ("due", "<f8"),  # before
+        ("left_s", "<f8"),  # the interval it wished before
+        ("left_weight", "<f8"),
+        ("given_s", "<f8"),  # the interval it has now, when the policy is not asked
+        ("weight", "<f8"),
+        ("seen_at", "<f8"),  # from now on
+        ("mark", "<u8"),
+        ("name", "<u8"),
+        ("version", "<u4"),
+        ("changed", "?"),
+        ("is_seen", "?"),
+        ("is_first", "?"),
+        ("was_priced", "?"),
+        ("was_polled", "?"),
+        ("stays", "?"),
+        ("is_there", "?"),  # neither gone nor never seen
+        ("has_body", "?"),
+        ("had_history", "?"),
+    ]
+)
+_pack = struct.Struct("<13d2QI9?").pack
+assert len(_pack(*[0.0] * 13, 0, 0, 0, *[False] * 9)) == _ROW.itemsize
+_NO_HISTORY = bytes(change.HISTORY.itemsize)
 
 
 class Lessons:
@@ -65,96 +114,118 @@ class Lessons:
         self._settings = settings
         self._planner = planner
         self._waiting: list[Lesson] = []
+        self._rows: list[bytes] = []
+        self._histories: list[bytes] = []
 
     def add(self, lesson: Lesson) -> None:
         """Learn it with the others."""
+        server = lesson.server
+        if server is None:
+            server = lesson.server = self._frontier.server(lesson.page.server)
         self._waiting.append(lesson)
+        self._rows.append(_numbers(lesson, server))
+        self._histories.append((lesson.before.history or _NO_HISTORY) if lesson.before else _NO_HISTORY)
 
     def learn(self) -> None:
         """Learn all that has gathered; the frontier writes it with its next commit."""
-        lessons, self._waiting = self._waiting, []
-        if lessons:
-            _Batch(lessons, self._frontier, self._settings, self._planner).learn()
+        if self._waiting:
+            lessons, rows, histories = self._waiting, b"".join(self._rows), b"".join(self._histories)
+            self._waiting, self._rows, self._histories = [], [], []
+            numbers = np.frombuffer(rows, _ROW)
+            old = np.frombuffer(histories, change.HISTORY)
+            _Batch(lessons, numbers, old, self._frontier, self._settings, self._planner).learn()
+
+
+def _numbers(lesson: Lesson, server: ServerRecord) -> bytes:
+    before, after = lesson.before or _NOBODY, lesson.after or _NOBODY
+    now = after if lesson.after is not None else before
+    weight, total = server.said
+    is_told = not math.isnan(lesson.age_s)
+    return _pack(
+        lesson.time, lesson.elapsed_s, lesson.age_s, math.nan if lesson.read_at is None else lesson.read_at,
+        Trust(*server.dated).share if is_told else 0.0, weight, total,
+        before.due if before.interval_s else math.inf, before.interval_s, before.weight,
+        now.interval_s, now.weight, after.seen_at,
+        fingerprint(lesson.page.url), fingerprint(lesson.page.server), before.version,
+        lesson.changed, lesson.is_seen, lesson.before is None, is_priced(before), before.polled,
+        lesson.after is not None, not after.absences, bool(after.body), bool(before.history),
+    )  # fmt: skip
 
 
 class _Batch:
     """Lessons in columns."""
 
     def __init__(
-        self, lessons: Sequence[Lesson], frontier: Frontier, settings: Refresh, planner: Planner
+        self,
+        lessons: Sequence[Lesson],
+        rows: Rows,
+        old: change.Histories,
+        frontier: Frontier,
+        settings: Refresh,
+        planner: Planner,
     ) -> None:
         self._lessons = lessons
+        self._rows = rows
+        self._old = old
         self._settings = settings
         self._planner = planner
         self._policy = planner.policy
         self._calendar = frontier.calendar
-        names = [each.page.server for each in lessons]
-        self._servers = [each.server or frontier.server(each.page.server) for each in lessons]
-        self._names = np.array([fingerprint(name) for name in names], np.uint64)
-        self._times = np.array([each.time for each in lessons])
-        self._befores = [each.before or _NOBODY for each in lessons]
-        self._afters = [each.after or _NOBODY for each in lessons]
-        self._old = change.unpack([care.history for care in self._befores])
-        self._weights = np.array([(each.after or each.before or _NOBODY).weight for each in lessons])
-        self._said = prior.said(self._old)
-        self._said[[care.polled for care in self._befores]] = 0.0
-        sums: Floats = np.array([each.said for each in self._servers])
-        self._others = np.maximum(sums - self._said, _LEAST_SAID)
+        self._names: NDArray[np.uint64] = rows["name"]
+        self._times: Floats = rows["time"]
+        self._weights: Floats = rows["weight"]
+        self._said = prior.said(old)
+        self._said[rows["was_polled"]] = 0.0
+        self._others = np.maximum(rows["said"] - self._said, _LEAST_SAID)
 
     def learn(self) -> None:
         """History, interval and date of every page; what its server counts."""
+        rows = self._rows
         self._count_missed()
         histories = self._observed()
         wished = self._wished(histories)
-        kept = self._planner.page_intervals_s(self._names, wished, self._weights)
-        dues = self._times + kept
+        dues = self._times + self._planner.page_intervals_s(self._names, wished, self._weights)
         if self._settings.languages:
             self._count_languages()
             wished, dues = self._cycled(wished, dues)
-        left = np.array([care.interval_s for care in self._befores])
-        left_cells = cells_of(left, [care.weight for care in self._befores])
-        self._complete(histories, wished, dues)
-        self._count_wishes(histories, left.tolist(), left_cells)
-        here = [number for number, care in enumerate(self._afters) if care is not _NOBODY]
-        cares = [self._afters[number] for number in here]
-        marks = [fingerprint(self._lessons[number].page.url) for number in here]
-        if here:
-            dates = dated(
-                marks, self._names[here], cares, self._times[here], self._planner.look_within_s,
-                self._planner.looked_at_share, histories[here],
-            )  # fmt: skip
-            self._calendar.push(dates)
+        read_at: Floats = rows["read_at"]
+        polled = ~np.isnan(read_at)
+        if polled.any():
+            wished = np.where(polled, np.maximum(read_at - self._times, 1.0), wished)
+            dues = np.where(polled, read_at, dues)
+        self._complete(histories, wished, dues, polled)
+        stays: Flags = rows["stays"]
+        kept = slice(None) if stays.all() else stays
+        self._calendar.push(self._dates(histories, dues, polled)[kept])
 
     def _observed(self) -> change.Histories:
         """Histories with one visit more where it could be compared with another."""
-        elapsed_s = np.array([each.elapsed_s for each in self._lessons])
-        here = np.flatnonzero(elapsed_s > 0.0)
+        rows = self._rows
+        here = rows["elapsed_s"] > 0.0
+        if here.all():
+            return self._learned(rows, self._old, self._others)
         after = self._old.copy()
-        if len(here):
-            changed = np.array([each.changed for each in self._lessons])
-            age_s = np.array([each.age_s for each in self._lessons])
-            is_told = not np.isnan(age_s).all()
-            trust = [Trust(*server.dated).share for server in self._servers] if is_told else 0.0
-            after[here] = self._policy.learned(
-                self._old[here],
-                elapsed_s[here],
-                changed[here],
-                self._others[here],
-                age_s=age_s[here],
-                trust=np.broadcast_to(trust, len(after))[here],
-            )
+        if here.any():
+            after[here] = self._learned(rows[here], self._old[here], self._others[here])
         return after
+
+    def _learned(self, rows: Rows, old: change.Histories, others: prior.Said) -> change.Histories:
+        return self._policy.learned(
+            old, rows["elapsed_s"], rows["changed"], others, age_s=rows["age_s"], trust=rows["trust"]
+        )
 
     def _wished(self, histories: change.Histories) -> Floats:
         """Intervals that pages wish; of one that was not seen, what it wished before or has been given.
 
         Pages taken over from other archives come without one.
         """
-        wished = np.array([(each.after or each.before or _NOBODY).interval_s for each in self._lessons])
-        seen = np.array([each.is_seen for each in self._lessons]) | (wished == 0.0)
-        first: Flags = seen & [each.before is None for each in self._lessons]
-        priced = seen & ~first if not self._policy.has_studied else seen
-        if priced.any():
+        wished = self._rows["given_s"].copy()
+        seen = self._rows["is_seen"] | (wished == 0.0)
+        first: Flags = seen & self._rows["is_first"]
+        priced = seen if self._policy.has_studied else seen & ~first
+        if priced.all():
+            wished = self._policy.intervals_s(histories, self._weights, self._others)
+        elif priced.any():
             wished[priced] = self._policy.intervals_s(
                 histories[priced], self._weights[priced], self._others[priced]
             )
@@ -162,31 +233,57 @@ class _Batch:
         wished[first] = np.minimum(wished[first], first_s) if self._policy.has_studied else first_s
         return wished
 
-    def _complete(self, histories: change.Histories, wished: Floats, dues: Floats) -> None:
-        """Write into the pages' upkeep what was learned."""
+    def _complete(self, histories: change.Histories, wished: Floats, dues: Floats, polled: Flags) -> None:
+        """Write into the pages' upkeep what was learned, and into their servers what they wish and say."""
+        rows = self._rows
+        said = prior.said(histories)
+        said[~rows["stays"] | polled] = 0.0
         packed, size = histories.tobytes(), change.HISTORY.itemsize
-        rows = zip(self._lessons, self._befores, self._afters, wished.tolist(), dues.tolist(), strict=True)
-        for number, (lesson, before, care, interval_s, due) in enumerate(rows):
-            if care is _NOBODY:
-                continue
-            care.version = before.version + 1 if before is not _NOBODY else 1
-            care.due, care.interval_s, care.polled = due, interval_s, False
-            if lesson.elapsed_s > 0.0:
-                care.history = packed[number * size : (number + 1) * size]
-            if lesson.read_at is not None:
-                care.due, care.interval_s = lesson.read_at, max(lesson.read_at - lesson.time, 1.0)
-                care.polled = True
+        entered = np.where(rows["stays"], wished, 0.0)
+        columns = (
+            rows["version"].tolist(), wished.tolist(), dues.tolist(), polled.tolist(),
+            rows["left_s"].tolist(), cells_of(rows["left_s"], rows["left_weight"]),
+            entered.tolist(), cells_of(entered, self._weights), (said - self._said).tolist(),
+        )  # fmt: skip
+        at = 0
+        for lesson, version, interval_s, due, is_polled, left, left_cell, enters, cell, (more, much) in zip(
+            self._lessons, *columns, strict=True
+        ):
+            care, server = lesson.after, lesson.server
+            if care is not None:
+                care.version = version + 1 if lesson.before is not None else 1
+                care.due, care.interval_s, care.polled = due, interval_s, is_polled
+                if lesson.elapsed_s > 0.0:
+                    care.history = packed[at : at + size]
+            at += size
+            assert server is not None
+            change_wish(server.wishes, left, left_cell, enters, cell)
+            weight, total = server.said
+            server.said = (max(weight + more, 0.0), total + much)
+
+    def _dates(self, histories: change.Histories, dues: Floats, polled: Flags) -> Entries:
+        """The entries of all pages."""
+        rows = self._rows
+        has_history = rows["had_history"] | (rows["elapsed_s"] > 0.0)
+        is_movable = rows["is_there"] & ~polled
+        since = np.where(has_history, rows["seen_at"], np.where(rows["has_body"], -rows["seen_at"], 0.0))
+        versions = np.where(rows["is_first"], 1, rows["version"] + 1)
+        return _entries(
+            rows["mark"], self._names, versions, self._times, dues, np.where(is_movable, since, 0.0),
+            self._weights, histories, self._planner.look_within_s, self._planner.looked_at_share,
+        )  # fmt: skip
 
     def _count_languages(self) -> None:
-        for server, lesson in zip(self._servers, self._lessons, strict=True):
+        for lesson in self._lessons:
             for care, step in ((lesson.before, -1), (lesson.after, 1)):
-                if care is not None and care.language:
-                    count = server.languages.get(care.language, 0) + step
-                    server.languages[care.language] = max(count, 0)
+                if care is not None and care.language and lesson.server is not None:
+                    languages = lesson.server.languages
+                    languages[care.language] = max(languages.get(care.language, 0) + step, 0)
 
     def _cycled(self, wished: Floats, dues: Floats) -> tuple[Floats, Floats]:
         """Intervals and dates, no later than the next cycle of a server that has one."""
-        here = np.array([self._planner.has_cycle(server) for server in self._servers])
+        servers = (lesson.server for lesson in self._lessons)
+        here = np.array([server is not None and self._planner.has_cycle(server) for server in servers])
         cycle_s = self._planner.cycle_s
         next_s = dues_at(self._names, self._times, cycle_s)
         return (
@@ -200,38 +297,23 @@ class _Batch:
         Late is what comes after the date that the calendar had. A plan that has become less strict since
         makes nobody late: the page was to wait that long when it was last looked at.
         """
-        dues = np.array([care.due if care.interval_s else math.inf for care in self._befores])
-        late_s = self._times - dues
+        late_s = self._times - self._rows["due"]
         late = np.flatnonzero(late_s >= self._settings.least_interval_s)
         if not len(late):
             return
-        befores = [self._befores[number] for number in late.tolist()]
-        wished = np.array([care.interval_s for care in befores])
-        if not self._policy.is_drawn:
-            priced = np.array([is_priced(care) for care in befores])
-            rows = late[priced]
+        rows = self._rows[late]
+        wished = rows["left_s"].copy()
+        if not self._policy.is_drawn and (priced := rows["was_priced"]).any():
+            these = late[priced]
             wished[priced] = self._policy.intervals_s(
-                self._old[rows], self._weights[rows], self._others[rows]
+                self._old[these], self._weights[these], self._others[these]
             )
-        kept = self._planner.page_intervals_s(self._names[late], wished, self._weights[late])
-        for number, missed in zip(
-            late.tolist(), (late_s[late] / np.maximum(kept, 1e-9)).tolist(), strict=True
-        ):
-            self._servers[number].missed += int(missed)
-
-    def _count_wishes(self, histories: change.Histories, left: list[float], left_cells: list[int]) -> None:
-        """Pages move from cell to cell of their servers, and say something else about them."""
-        said = prior.said(histories)
-        said[[care is _NOBODY or care.polled for care in self._afters]] = 0.0
-        entered = [care.interval_s for care in self._afters]
-        entered_cells = cells_of(entered, [care.weight for care in self._afters])
-        moves = zip(left, left_cells, entered, entered_cells, strict=True)
-        for server, move, (more, much) in zip(
-            self._servers, moves, (said - self._said).tolist(), strict=True
-        ):
-            change_wish(server.wishes, *move)
-            weight, total = server.said
-            server.said = (max(weight + more, 0.0), total + much)
+        kept = self._planner.page_intervals_s(rows["name"], wished, rows["weight"])
+        missed = (late_s[late] / np.maximum(kept, 1e-9)).tolist()
+        for number, visits in zip(late.tolist(), missed, strict=True):
+            server = self._lessons[number].server
+            assert server is not None
+            server.missed += int(visits)
 
 
 _NOBODY = Upkeep()
@@ -257,21 +339,41 @@ def dated(
     Prices may move the dates of those that have one, so they are looked at before, within so long and after
     such a share of the time; and so are, within as long as the second number says, those visited only once.
     """
-    state = np.zeros(len(cares), STATE)
-    state["history"] = histories if histories is not None else change.unpack([care.history for care in cares])
-    state["weight"] = [care.weight for care in cares]
-    due: Floats = np.array([care.due for care in cares])
+    if histories is None:
+        histories = change.unpack([care.history for care in cares])
+    versions, dues, weights = (
+        [getattr(care, name) for care in cares] for name in ("version", "due", "weight")
+    )
+    since = np.array([_movable_since(care) for care in cares])
+    return _entries(
+        marks, servers, versions, times, np.array(dues), since, weights, histories, look_within_s, share
+    )
+
+
+def _entries(
+    marks: ArrayLike,
+    servers: NDArray[np.uint64],
+    versions: ArrayLike,
+    times: Floats,
+    due: Floats,
+    visited_at: Floats,
+    weights: ArrayLike,
+    histories: change.Histories,
+    look_within_s: tuple[float, float],
+    share: float,
+) -> Entries:
+    """The same, of columns."""
     within_s, new_within_s = look_within_s
-    visited_at = np.array([_movable_since(care) for care in cares])
     if new_within_s == math.inf:
         visited_at = np.maximum(visited_at, 0.0)  # their dates stand
+    state = np.zeros(len(due), STATE)
+    state["history"], state["weight"], state["visited_at"] = histories, weights, visited_at
     priced, new = visited_at > 0.0, visited_at < 0.0
     if within_s:
-        looks = looked_at(times[priced], visited_at[priced], due[priced], share)
-        due[priced] = np.minimum(looks, times[priced] + within_s)
-    due[new] = np.minimum(due[new], times[new] + new_within_s)
-    state["visited_at"] = visited_at
-    versions = [care.version for care in cares]
+        looks = np.minimum(looked_at(times, visited_at, due, share), times + within_s)
+        due = np.where(priced, looks, due)
+    if new.any():
+        due = np.where(new, np.minimum(due, times + new_within_s), due)
     return entries(due, marks, versions, servers, state.view(f"V{STATE.itemsize}"))
 
 

@@ -42,6 +42,7 @@ class Policy:
         self._prior = prior.BROAD
         self._chance = np.random.default_rng()
         self.has_studied = False
+        self._asked: tuple[Said, prior.Prior, Grid] | None = None  # what was expected when last asked
 
     @property
     def price(self) -> float:
@@ -84,8 +85,10 @@ class Policy:
         return revisit.intervals_s(self._rule, chances, weights, expected=expected, draws=draws)
 
     def _expected(self, others: Said) -> Grid:
-        """The chances of a page that says nothing itself."""
-        return self._prior.expected(others)
+        """The chances of a page that says nothing itself; of the same pages it is asked twice in a row."""
+        if self._asked is None or self._asked[0] is not others or self._asked[1] is not self._prior:
+            self._asked = (others, self._prior, self._prior.expected(others))
+        return self._asked[2]
 
     def study(self, histories: Histories, weights: ArrayLike, others: Said, budget_per_s: float) -> None:
         """Learn from a sample what to expect of any page, and the price at which these keep the budget."""

@@ -111,15 +111,17 @@ class Timing(NamedTuple):
     longest_s: float = 0.0
 
 
-def timed(mean_s: float, longest_s: float, elapsed_s: float, earlier: int = _REMEMBERED) -> Timing:
-    """A timing with one download more, after so many; what was long ago fades.
+def timed(
+    mean_s: float, longest_s: float, elapsed_s: float, earlier: int = _REMEMBERED
+) -> tuple[float, float]:
+    """A timing, mean and longest, with one download more, after so many; what was long ago fades.
 
     Nobody is blamed for ever for one night.
     """
     if longest_s == 0.0:
-        return Timing(elapsed_s, elapsed_s)
+        return elapsed_s, elapsed_s
     mean_s += (elapsed_s - mean_s) / min(earlier + 1, _REMEMBERED)
-    return Timing(mean_s, max(elapsed_s, longest_s - (longest_s - mean_s) * _FADING))
+    return mean_s, max(elapsed_s, longest_s - (longest_s - mean_s) * _FADING)
 
 
 def load_per_s(cells: Cells, rule: Rule = Rule.STRETCH, strength: float = 1.0) -> float:

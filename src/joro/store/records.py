@@ -1,7 +1,8 @@
 """What is written down about pages and servers?
 
 Out:   small structs, packed as MessagePack arrays: a new field goes to the end and has a default, so
-       that records of older collections still read.
+       that records of older collections still read. Those of pages lead nowhere but to values, so the
+       garbage collector need not look at them.
 Never: does anything.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Upkeep(msgspec.Struct, array_like=True):
+class Upkeep(msgspec.Struct, array_like=True, gc=False):
     """What it takes to keep a page fresh; only pages that are visited again have it."""
 
     version: int = 1  # of the one entry in the calendar that counts
@@ -29,7 +30,7 @@ class Upkeep(msgspec.Struct, array_like=True):
     language: str = ""  # of its text then; only where languages are chosen
 
 
-class PageRecord(msgspec.Struct, array_like=True):
+class PageRecord(msgspec.Struct, array_like=True, gc=False):
     """A visited page."""
 
     url: str
