@@ -22,14 +22,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from joro.cli.crawling import spare_the_collector
 from joro.clock import FakeClock
 from joro.config import Refresh
 from joro.model import Outcome, Response, Visit
+from joro.robot.arrivals import MOST
 from joro.robot.keeper import Keeper
 from joro.robot.lessons import dated
 from joro.robot.planner import Planner
@@ -198,14 +201,11 @@ class Stand:
         return (time.process_time() - start) / PLANNED
 
     def decide(self) -> None:
-        """What is due waits, is visited, and its visits come home."""
+        """What is due waits, is visited, and its visits come home; they are learned from at the commit."""
         self.clock._now += self._step_s
-        visits = self._visits(self._keeper.bring_due())
-        cares = [self._keeper.learn(*each) for each in visits]
-        self._keeper.settle()
-        for (visit, before, _, _), care in zip(visits, cares, strict=True):
-            self.frontier.done(visit, before.hops, care)
-        self.visits += len(visits)
+        for visit, before, digest, main in self._visits(self._keeper.bring_due()):
+            self.frontier.done(visit, before.hops, self._keeper.learn(visit, before, digest, main))
+            self.visits += 1
 
     def repeat(self) -> None:
         """The same for pages drawn by lot, about which nothing is decided."""
@@ -221,9 +221,11 @@ class Stand:
         numbers = self._chance.choice(self._pages, COMMIT, replace=False).tolist()
         return np.array([fingerprint(self._url(number)) for number in numbers], np.uint64)
 
-    def _visits(self, servers: list[str]) -> list[tuple[Visit, PageRecord, str, int]]:
+    def _visits(self, servers: list[str]) -> Iterator[tuple[Visit, PageRecord, str, int]]:
+        """They come home as the robot takes them in: a few together."""
         self.frontier.commit(None)
-        return [self._visited(server) for server in servers]
+        for first in range(0, len(servers), MOST):
+            yield from [self._visited(server) for server in servers[first : first + MOST]]
 
     def _visited(self, server: str) -> tuple[Visit, PageRecord, str, int]:
         page = self.frontier.take(server)
@@ -250,6 +252,7 @@ def _work(pages: int, directory: Path, what: str) -> None:
         )  # a crawl fills a frontier over months; RocksDB is not behind with its work
         return
     round_s = stand.plan()
+    spare_the_collector()  # as every crawl does when it is ready
     step = stand.decide if what == "decide" else stand.repeat
     started, visits = time.process_time(), 0
     for _ in sys.stdin:
