@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joro.coordinate.assign import NOBODY, loads
-from joro.coordinate.plan import finish, least, longest_first, moved, plan
+from joro.coordinate.plan import finish, least, longest_first, moved, plan, wary
 
 
 def test_a_robot_is_done_when_its_lanes_are_or_its_dearest_server_is() -> None:
@@ -80,3 +80,16 @@ def test_a_huge_server_leaves_the_others_evenly_shared() -> None:
     costs[:, 0] = 100.0
     ends = sorted(loads(costs, plan(costs)).tolist())
     assert ends == [20.0, 20.0, 20.0, 100.0]
+
+
+def test_a_server_moves_only_if_it_helps_even_where_luck_had_its_part() -> None:
+    costs, owners = np.array([[10.0, 10.0], [6.0, 1.0]]), np.array([0, 0])
+    raised = wary(costs, owners, np.full((2, 2), 0.3))  # times e^(2 · 0.42)
+    assert raised[0].tolist() == [10.0, 10.0]
+    assert raised[1] == pytest.approx([14.02, 2.34], abs=0.01)
+    assert plan(raised, current=owners, most_moves=2).tolist() == [0, 1]
+
+
+def test_where_one_server_decides_the_end_loads_are_made_equal() -> None:
+    costs = np.array([[100.0, *[1.0] * 20]] * 3)
+    assert sorted(loads(costs, plan(costs, 200)).tolist()) == [10.0, 10.0, 100.0]

@@ -9,7 +9,8 @@ from joro.clock import FakeClock
 from joro.config.cooperate import Manager
 from joro.coordinate.beat import Beat, Changes, Effort, Given, Link, Post, Wanted
 from joro.manager.beats import beat
-from joro.manager.planning import World, looked_at, planning_round, wished
+from joro.manager.planning import planning_round, wished
+from joro.manager.world import World, looked_at
 from joro.store.control import Control
 from tests.manager.robots import register
 
@@ -149,6 +150,8 @@ def test_wishes_are_few_and_for_somebody_else(seed: int, rule: str, percent: flo
         chance.integers(0, 3, 12),
         chance.uniform(1.0, 1_000.0, 12),
         distances,
+        np.where(np.isnan(distances), 0.0, 50.0),
+        chance.random(12) < 0.2,
         lanes=2,
         all_servers=12,
     )
@@ -156,7 +159,9 @@ def test_wishes_are_few_and_for_somebody_else(seed: int, rule: str, percent: flo
     assert len(wishes) <= 12 * percent / 100.0
     assert len({server for server, _, _ in wishes}) == len(wishes)
     for server, owner, heir in wishes:
-        assert owner == world.robots[world.owners[world.servers.index(server)]] != heir
+        place = world.servers.index(server)
+        assert owner == world.robots[world.owners[place]] != heir
+        assert not world.fixed[place]
 
 
 def test_a_server_that_moved_stays_for_ten_looks(control: Control, clock: FakeClock) -> None:
@@ -165,10 +170,21 @@ def test_a_server_that_moved_stays_for_ten_looks(control: Control, clock: FakeCl
     planning_round(control, rules("plan"))
     call(control, clock, "a", Post(4, released=sorted(moved := moving(control))))
     with control.reading() as transaction:
-        assert set(moved).isdisjoint(looked_at(transaction, 6_000.0).servers)
+        world = looked_at(transaction, 6_000.0)
+    assert {world.servers[place] for place in np.flatnonzero(world.fixed)} == set(moved)
     asyncio.run(clock.advance(6_000.0))
     with control.reading() as transaction:
-        assert set(moved) <= set(looked_at(transaction, 6_000.0).servers)
+        assert not looked_at(transaction, 6_000.0).fixed.any()
+
+
+def test_a_server_on_its_way_counts_with_its_heir(control: Control, clock: FakeClock) -> None:
+    filled(control, clock)
+    planning_round(control, rules("plan"))
+    with control.reading() as transaction:
+        world = looked_at(transaction)
+    assert {world.servers[place] for place in np.flatnonzero(world.fixed)} == set(moving(control))
+    assert (world.owners[world.fixed] == 1).all()
+    assert not (world.owners[~world.fixed] == 1).any()
 
 
 HOUSE = ["http://h.example", "https://h.example", "http://www.h.example", "https://www.h.example"]
@@ -196,7 +212,8 @@ def test_they_move_together(rule: str) -> None:
     count = len(servers)
     distances = np.array([[10.0] * count, [1.0 if number % 2 else 30.0 for number in range(count)]])
     kb = np.linspace(100.0, 50.0, count)
-    world = World(["a", "b"], servers, np.zeros(count, np.int64), kb, distances, 1, count)
+    pages, fixed = np.full(distances.shape, 400.0), np.zeros(count, np.bool_)
+    world = World(["a", "b"], servers, np.zeros(count, np.int64), kb, distances, pages, fixed, 1, count)
     moving = {server for server, _, _ in wished(world, rules(rule))}
     assert len(moving) > 5
     assert moving & set(HOUSE) in (set(), set(HOUSE))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +30,9 @@ QUICK = Manager(lease_s=60.0, beat_s=0.3, plan_every_s=1.0, rule="hash")
 SIX = Plot(
     robots=5, managers=1, hosts=60, pages=6_000, kills=0, interval_s=1.0, kill_every_s=1.0, promises=QUICK
 )
+#: Servers move when that is worth it, as they do if nobody says otherwise; only sooner.
+USUAL = Manager(lease_s=60.0, beat_s=0.3, plan_every_s=2.0)
+SIX_AS_USUAL = replace(SIX, hosts=90, promises=USUAL)
 
 
 @pytest.mark.parametrize("exchange", [False, True], ids=["by the manager", "by JetStream"])
@@ -72,6 +76,27 @@ def test_a_sixth_robot_that_joins_takes_less_than_two_sixths_of_the_servers(
         wait_for(lambda: sixth.machine.address in {row["client"] for row in stage.web.oracle.get("/log")})
     assert {after[server] for server in moved} == {"sixth"}
     assert 0 < len(moved) < SIX.hosts * 2 / 6
+
+
+def test_by_the_usual_rule_too_and_then_servers_stay_where_they_are(network: Network, tmp_path: Path) -> None:
+    with scene(tmp_path, SIX_AS_USUAL, network) as stage:
+        stage.crew.seed([host["url"] for host in stage.web.oracle.get("/hosts")])
+        wait_for(lambda: len(owners(stage)) == SIX_AS_USUAL.hosts)
+        time.sleep(5.0 * USUAL.plan_every_s)  # so that something was measured
+        before = owners(stage)
+        sixth = stage.crew.add_robot(network.machine("sixth"))
+        sixth.start()
+        moves = Counter[str]()
+        for _ in range(40):
+            time.sleep(1.0)
+            after = owners(stage)
+            moves.update(server for server in before if after[server] != before[server])
+            before = after
+        got = [server for server, owner in after.items() if owner == "sixth"]
+        wait_for(lambda: sixth.machine.address in {row["client"] for row in stage.web.oracle.get("/log")})
+    print(f"{moves.total()} moves, {len(got)} servers at the sixth")
+    assert 0 < moves.total() < SIX_AS_USUAL.hosts * 2 / 6
+    assert len(got) >= 5
 
 
 def owners(stage: Scene) -> dict[str, str]:

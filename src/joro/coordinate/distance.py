@@ -1,7 +1,8 @@
 """How far is each server from each robot, and what does it cost to collect it?
 
 In:    what robots logged of the first 50 URLs of every server, and how much each server has.
-Out:   distances d = t/w in milliseconds per KB, a row for each robot; costs w·d in milliseconds.
+Out:   distances d = t/w in milliseconds per KB, a row for each robot, and how sure they are; costs w·d in
+       milliseconds.
 Never: takes what was not measured for near: it is guessed from the row and the column, or infinitely far.
 Paper: S1 5.2.1 step 3, equations (4) and (5); 5.1.2 (`#MaxTransfer=50`).
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from joro.coordinate.assign import Floats
 from joro.coordinate.messages import LogLine
@@ -18,6 +20,14 @@ from joro.url import server_of, try_canonical
 
 #: Pages of each server that a robot asks for to learn its distance.
 PROBE_URLS = 50
+#: Milliseconds per KB of two pages of one server differ by about so much (the standard deviation of their
+#: logarithm): small pages cost as much time as larger ones do.
+PAGE_SPREAD = 1.0
+#: A guess is off by so much, as long as fewer measurements than `GUESSES` can be compared with guesses; S1's
+#: robots differ by as much. However few they are off by, a robot may stand anywhere: so much remains.
+GUESS_SPREAD = 0.7
+GUESSES = 20
+LEAST_SPREAD = 0.3
 _KB = 1_024.0
 
 
@@ -83,3 +93,27 @@ def between_robots(distances: Floats, near: float = 0.01) -> Floats:
             way = np.quantile(distances[one] + distances[other], near)
             between[one, other] = between[other, one] = way
     return between
+
+
+def doubts(distances: Floats, pages: Floats) -> Floats:
+    """How far off each distance may be: the standard error of its logarithm, for guesses too.
+
+    What was measured is the surer the more pages it was measured with. A guess is as good as others are: as
+    guesses of what was measured by several robots would be.
+    """
+    known = distances > 0.0  # nowhere where it is nan
+    errors = PAGE_SPREAD / np.sqrt(np.maximum(pages, 1.0))
+    return np.where(known, errors, _guess_spread(distances, known))
+
+
+def _guess_spread(distances: Floats, known: npt.NDArray[np.bool_]) -> float:
+    shared = known & (known.sum(axis=0) > 1)
+    if shared.sum() < GUESSES:
+        return GUESS_SPREAD
+    logs = np.log(np.where(shared, distances, np.nan))
+    logs -= _medians(logs, axis=1, default=0.0)[:, None]
+    columns = shared.any(axis=0)
+    own = np.nanmean(logs[:, columns], axis=0)
+    several = np.broadcast_to(shared.sum(axis=0)[columns], shared[:, columns].shape)
+    off = (logs[:, columns] - own) ** 2 * several / (several - 1.0)
+    return max(float(np.sqrt(np.nanmean(off))), LEAST_SPREAD)

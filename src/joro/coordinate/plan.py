@@ -34,6 +34,8 @@ IDLE = 1e-3
 HUGE = 0.2
 #: What a server must become cheaper by to be moved.
 TOLLS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 100.0)
+#: A move must help even if measurements were so many standard errors too good.
+SURE = 2.0
 #: A step of less than this share is no improvement but rounding.
 WORTH = 1e-9
 
@@ -107,10 +109,24 @@ def settled(costs: Floats, owners: Owners) -> Owners:
     return after
 
 
+def wary(costs: Floats, owners: Owners, doubts: Floats) -> Floats:
+    """The costs, for all but the present owner as they are if luck explains `SURE` standard errors.
+
+    A server that is worth moving by these is, with all likelihood, worth it: one that was measured anew a
+    little better elsewhere stays. `doubts` are those of the logarithms of costs.
+    """
+    held = np.flatnonzero(owners != NOBODY)
+    own = np.zeros(costs.shape[1])
+    own[held] = doubts[owners[held], held]
+    raised = costs * np.exp(SURE * np.hypot(doubts, own))
+    raised[owners[held], held] = costs[owners[held], held]
+    return raised
+
+
 def _worst(costs: Floats, owners: Owners, lanes: int) -> tuple[float, float]:
-    """What is made small: the end; and where one huge server decides that, the squares of all ends."""
-    end = finish(costs, owners, lanes)
-    return float(end.max(initial=0.0)), float(end @ end)
+    """What is made small: the end; and where one huge server decides that, the squares of all loads."""
+    load = loads(costs, owners)
+    return float(finish(costs, owners, lanes).max(initial=0.0)), float(load @ load)
 
 
 def _starts(costs: Floats, before: Owners, lanes: int, allowed: int) -> Iterator[Owners]:
