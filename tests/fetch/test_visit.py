@@ -391,6 +391,25 @@ def test_nobody_is_asked_once_it_is_too_late() -> None:
     assert run(scenario()) == (Later(1000.0), 0)
 
 
+def test_nobody_is_asked_whose_hours_ended_while_its_name_was_looked_up() -> None:
+    async def scenario() -> tuple[Visit | Later, int]:
+        clock = FakeClock(1000.0)
+
+        def slowly(name: str) -> list[str]:
+            clock._now = 1010.0
+            return ["127.0.0.1"]
+
+        async with scripted(HELLO) as web, names(slowly) as server:
+            settings = replace(LOOPBACK, nameservers=server.nameservers, ports={"80": web.port})
+            visitor = Visitor(settings, user_agent="joro/test", clock=clock)
+            visitor.opens_at = lambda server, now: now if now < 1005.0 else 5000.0
+            found = await visitor.visit(Page("http://a.example/"))
+            await visitor.close()
+            return found, web.connections
+
+    assert run(scenario()) == (Later(5000.0), 0)
+
+
 async def elsewhere(zone: Zone, held: str, path: Path) -> tuple[Visit | Later, list[str], int]:
     """A visit to a.example while somebody is at `held`: what came of it, and where the next begins."""
     limits = AddressLimits(path / "addresses", 1, alone=True)

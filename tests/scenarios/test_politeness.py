@@ -261,6 +261,30 @@ def test_visits_begin_only_at_the_hours_of_each_server(tmp_path: Path, processes
     assert laws.early(rows, 0.1) == []
 
 
+def test_nobody_is_asked_after_hours_because_its_name_was_looked_up_so_long(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SHIFTED_CLOCK)
+    closing = CLOCK.now() + 8.0  # enough to start on a busy machine
+    shift_s = datetime(2026, 11, 16, 12, 0, tzinfo=UTC).timestamp() - closing
+
+    def slowly(name: str) -> list[str]:
+        if name == "slow.example":
+            time.sleep(max(0.0, closing + 0.2 - CLOCK.now()))
+        return ["127.0.0.1"]
+
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    environment = os.environ | {"PYTHONPATH": path, "SHIFT_S": str(shift_s)}
+    site = {"/": linking()}
+    with village({"slow.example": site, "quick.example": site}) as place, naming(slowly) as server:
+        manners = {"interval_s": 0.0, "window": "daily 11:00-12:00 UTC"}
+        fetch = {"nameservers": list(server.nameservers), "hosts": {"quick.example": "127.0.0.1"}}
+        collection = place.collection(tmp_path / "c", politeness=manners, fetch=fetch)
+        seeds = ("http://quick.example/", "http://slow.example/")
+        with crawling(collection, *seeds, env=environment):
+            wait_for(lambda: place.asked["quick.example", "/"] and server.asked["slow.example"])
+            time.sleep(closing + 1.5 - CLOCK.now())
+    assert place.log("slow.example") == []
+
+
 CHAIN = {f"/{number}": linking(f"/{number + 1}") for number in range(30)}
 
 

@@ -37,7 +37,8 @@ def user_agent(identity: Identity, version: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """The server was not asked: too many are at its address, or the breaker forbids; come again then."""
+    """The server was not asked: too many are at its address, its hours are over, or the breaker forbids; come
+    again then."""
 
     at: float
 
@@ -52,6 +53,8 @@ class Visitor:
         self._limits = limits
         #: From when on nobody may be asked. Looked at when a request leaves: we may have been stopped before.
         self.closes_at: Callable[[], float] = lambda: math.inf
+        #: When from a moment on a server may be asked, by its hours: they may have ended by now.
+        self.opens_at: Callable[[str, float], float] = lambda server, now: now
         self._ports = _ports(settings.ports)
         self._proxy_resolves = proxy_resolves(settings)
         self._family = family_of(settings.bind_address)
@@ -125,6 +128,9 @@ class Visitor:
             start = self._clock.now()
             if start >= self.closes_at():
                 return Later(start)
+            opens_at = self.opens_at(server, start)
+            if opens_at > start:
+                return Later(opens_at)
             held = limits.try_hold(address, start, pause_s) if limits is not None else None
             if limits is not None and held is None:
                 if address != addresses[0]:

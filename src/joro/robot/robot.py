@@ -326,6 +326,7 @@ class Robot:
         self.neighbours = joined(Premises(self, *inside))
         self._gate = Gate(self._turns, self._manners, self.frontier, self.neighbours, clock, self.usual_s)
         self._visitor.closes_at = lambda: self.neighbours.open_until
+        self._visitor.opens_at = self._manners.next_open
         self._exclusions.may_ask, self._manners.stretch = self.neighbours.may_enter, self.neighbours.stretch
         watching = self.frontier, refresh, self._keeper, self._boundary, self.neighbours
         self._watcher = Watcher(*watching, self._register, self._exclusions.rules, discovers=discovers)
