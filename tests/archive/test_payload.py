@@ -63,6 +63,11 @@ def test_header_fields_are_joined_and_unfolded() -> None:
     assert header_fields(head) == {"a": "1, 2", "b": "x y"}
 
 
+def test_lines_of_x_robots_tag_stay_lines() -> None:
+    head = b"HTTP/1.1 200 OK\r\nX-Robots-Tag: a: noindex\r\nB: 1\r\nx-robots-tag: none\r\n\r\n"
+    assert header_fields(head)["x-robots-tag"] == "a: noindex\nnone"
+
+
 @pytest.mark.parametrize(
     ("head", "mime"),
     [

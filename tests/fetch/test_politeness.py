@@ -29,6 +29,7 @@ def test_a_crawl_delay_longer_than_ours_is_kept_up_to_a_limit() -> None:
 def test_retry_after_is_obeyed_in_seconds_and_as_a_date() -> None:
     assert wait_s(SETTINGS, visit(Outcome.THROTTLED, "120"), None, 1) == 120
     assert retry_after_s("Thu, 01 Jan 1970 00:20:00 GMT", now=1000.0) == 200
+    assert retry_after_s("60, 90, 60", now=1000.0) == 90  # said in several lines
 
 
 def test_retry_after_cannot_make_us_ruder_or_keep_us_away_for_ever() -> None:

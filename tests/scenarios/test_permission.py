@@ -108,15 +108,20 @@ def test_outside_jp_only_japanese_pages_are_kept_and_lead_on(web: Web, tmp_path:
     assert any(pages[url]["language"] != "ja" for url in archived)  # under .jp every language
 
 
+def tag(words: str) -> tuple[str, str]:
+    return "X-Robots-Tag", words
+
+
 def test_what_a_page_asks_of_robots_is_done(tmp_path: Path) -> None:
     meta = '<meta name="{}" content="{}">'
     site = {
-        "/": linking("/meta", "/none", "/ours", "/tag", "/other", "/rel"),
+        "/": linking("/meta", "/none", "/ours", "/tag", "/lines", "/other", "/rel"),
         "/meta": linking("/hidden/meta", head=meta.format("robots", "nofollow")),
         "/none": linking("/hidden/none", head=meta.format("ROBOTS", "None")),
         "/ours": linking("/hidden/ours", head=meta.format("joro", "nofollow")),
-        "/tag": linking("/hidden/tag", fields=(("X-Robots-Tag", "noindex, nofollow"),)),
-        "/other": linking("/open/other", fields=(("X-Robots-Tag", "otherbot: nofollow"),)),
+        "/tag": linking("/hidden/tag", fields=(tag("noindex, nofollow"),)),
+        "/lines": linking("/hidden/lines", fields=(tag("otherbot: noindex"), tag("nofollow"))),
+        "/other": linking("/open/other", fields=(tag("otherbot: nofollow"),)),
         "/rel": Reply('<a href="/hidden/rel" rel="nofollow">x</a> <a href="/open/rel">y</a>'),
     }
     with village({"a.example": site}) as place:

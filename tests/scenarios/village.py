@@ -133,9 +133,9 @@ def _clerk(place: Village) -> type[BaseHTTPRequestHandler]:
         def say(self, reply: Reply) -> None:
             body = reply.body.encode() if isinstance(reply.body, str) else reply.body
             self.send_response_only(reply.status)
-            length = ("Content-Length", str(len(body) + reply.announces))
-            fields = dict((("Content-Type", "text/html"), *reply.fields, length))
-            for name, value in fields.items():
+            if "Content-Type" not in dict(reply.fields):
+                self.send_header("Content-Type", "text/html")
+            for name, value in (*reply.fields, ("Content-Length", str(len(body) + reply.announces))):
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)

@@ -58,7 +58,10 @@ def mime_of(head: bytes) -> str:
 
 
 def header_fields(head: bytes) -> dict[str, str]:
-    """Lower-case names; repeated ones joined by ", ", folded lines unfolded, what is no field left out."""
+    """Lower-case names; repeated ones joined by ", ", folded lines unfolded, what is no field left out.
+
+    Lines of X-Robots-Tag stay lines: a robot's name in one of them is for the words behind it, there.
+    """
     fields: dict[str, str] = {}
     name = ""
     for line in head.decode("latin-1").split("\n")[1:]:
@@ -68,7 +71,8 @@ def header_fields(head: bytes) -> dict[str, str]:
         key, colon, value = line.partition(":")
         name = key.strip().lower() if colon else ""
         if name:
-            fields[name] = f"{fields[name]}, {value.strip()}" if name in fields else value.strip()
+            separator = "\n" if name == "x-robots-tag" else ", "
+            fields[name] = fields[name] + separator + value.strip() if name in fields else value.strip()
     return fields
 
 

@@ -14,6 +14,7 @@ _STATUS = re.compile(rb"HTTP/[0-9.]{1,3}[ \t]+([1-9][0-9]{2})(?=[ \t\r\n])")
 _START = re.compile(rb"^HTTP/", re.MULTILINE)
 _END = re.compile(rb"\n[ \t]*\r?\n")
 _FOLD = re.compile(r"\r?\n[ \t]+(?=[^\s])")
+_SEPARATORS = {"x-robots-tag": "\n"}
 
 
 def final_head(received: bytes) -> bytes:
@@ -35,7 +36,10 @@ def status_of(head: bytes) -> int | None:
 
 
 def fields_of(head: bytes) -> dict[str, str]:
-    """Lower-case names; repeated ones joined by ", ", folded lines unfolded, what is no field left out."""
+    """Lower-case names; repeated ones joined by ", ", folded lines unfolded, what is no field left out.
+
+    Lines of X-Robots-Tag stay lines: a robot's name in one of them is for the words behind it, there.
+    """
     text = head.decode("latin-1")
     if "\n " in text or "\n\t" in text:
         text = _FOLD.sub(" ", text)
@@ -63,4 +67,4 @@ def _joined(lines: Sequence[tuple[str, str, str]]) -> dict[str, str]:
     for name, colon, value in lines:
         if colon and name.strip():
             values.setdefault(name.strip().lower(), []).append(value.strip())
-    return {name: ", ".join(several) for name, several in values.items()}
+    return {name: _SEPARATORS.get(name, ", ").join(several) for name, several in values.items()}

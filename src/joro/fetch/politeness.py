@@ -210,10 +210,10 @@ def _asked_s(settings: Politeness, visit: Visit) -> float | None:
 
 
 def retry_after_s(value: str, now: float) -> float | None:
-    """What a Retry-After field asks for: seconds, or a date; None when it is neither."""
-    value = value.strip()
-    if value.isascii() and value.isdigit():
-        return float(value)
+    """What a Retry-After field asks for: seconds, or a date; None when neither. Of several, the most."""
+    numbers = [number.strip() for number in value.split(",")]
+    if all(number.isascii() and number.isdigit() for number in numbers):
+        return max(map(float, numbers))
     moment = _moment(value)
     return None if moment is None else max(0.0, moment - now)
 
