@@ -108,6 +108,15 @@ def respell(href: str) -> str:
     return href
 
 
+def from_header(value: str) -> str:
+    """A URL in a header field, whose octets were read as Latin-1: they mean UTF-8, or else themselves."""
+    octets = value.encode("latin-1")
+    try:
+        return octets.decode()
+    except UnicodeDecodeError:
+        return "".join(chr(octet) if octet < 128 else f"%{octet:02X}" for octet in octets)
+
+
 def _complaint(text: str) -> BadUrl:
     shown = text if text.isprintable() and 0 < len(text) <= 200 else repr(text[:200])
     scheme, separator, _ = text.strip().partition("://")

@@ -201,6 +201,17 @@ def test_a_directory_with_a_space_in_its_name_is_left_alone_however_links_to_it_
     assert place.paths("a.example") == ["/", "/yes/1"]
 
 
+def test_a_redirect_leads_where_it_would_lead_a_browser(tmp_path: Path) -> None:
+    there = {"utf8": "/日本".encode(), "sjis": "/日本".encode("shift_jis")}
+    site = {"/": linking("/utf8", "/sjis")} | {
+        f"/{key}": moved(to.decode("latin-1")) for key, to in there.items()
+    }
+    with village({"a.example": site}) as place:
+        collection = place.collection(tmp_path / "c", politeness={"interval_s": 0.0})
+        done("crawl", "-q", "-C", collection, "http://a.example/")
+    assert set(place.paths("a.example")) == {*site, "/%E6%97%A5%E6%9C%AC", "/%93%FA%96%7B"}
+
+
 def test_robots_txt_is_read_again_in_time_and_obeyed_at_once(tmp_path: Path) -> None:
     chain = {f"/{number}": linking(f"/{number + 1}") for number in range(40)}
     closing = {"/robots.txt": lambda count: rules("Disallow:" if count < 3 else "Disallow: /")}

@@ -13,6 +13,8 @@ from __future__ import annotations
 import hashlib
 import re
 
+from joro.url import from_header
+
 #: A head ends at its first empty line, be its line ends CR LF or (not quite HTTP) LF.
 _HEAD_END = re.compile(rb"\n\r?\n")
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})", re.IGNORECASE)
@@ -60,7 +62,8 @@ def mime_of(head: bytes) -> str:
 def header_fields(head: bytes) -> dict[str, str]:
     """Lower-case names; repeated ones joined by ", ", folded lines unfolded, what is no field left out.
 
-    Lines of X-Robots-Tag stay lines: a robot's name in one of them is for the words behind it, there.
+    Lines of X-Robots-Tag stay lines: a robot's name in one of them is for the words behind it, there. Of
+    several Locations the first counts.
     """
     fields: dict[str, str] = {}
     name = ""
@@ -70,9 +73,13 @@ def header_fields(head: bytes) -> dict[str, str]:
             continue
         key, colon, value = line.partition(":")
         name = key.strip().lower() if colon else ""
-        if name:
+        if name in fields and name == "location":
+            name = ""
+        elif name:
             separator = "\n" if name == "x-robots-tag" else ", "
             fields[name] = fields[name] + separator + value.strip() if name in fields else value.strip()
+    if not fields.get("location", "").isascii():
+        fields["location"] = from_header(fields["location"])
     return fields
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from joro.url import from_header
+
 _STATUS = re.compile(rb"HTTP/[0-9.]{1,3}[ \t]+([1-9][0-9]{2})(?=[ \t\r\n])")
 _START = re.compile(rb"^HTTP/", re.MULTILINE)
 _END = re.compile(rb"\n[ \t]*\r?\n")
 _FOLD = re.compile(r"\r?\n[ \t]+(?=[^\s])")
-_SEPARATORS = {"x-robots-tag": "\n"}
 
 
 def final_head(received: bytes) -> bytes:
@@ -38,7 +39,8 @@ def status_of(head: bytes) -> int | None:
 def fields_of(head: bytes) -> dict[str, str]:
     """Lower-case names; repeated ones joined by ", ", folded lines unfolded, what is no field left out.
 
-    Lines of X-Robots-Tag stay lines: a robot's name in one of them is for the words behind it, there.
+    Lines of X-Robots-Tag stay lines: a robot's name in one of them is for the words behind it, there. Of
+    several Locations the first counts.
     """
     text = head.decode("latin-1")
     if "\n " in text or "\n\t" in text:
@@ -47,6 +49,8 @@ def fields_of(head: bytes) -> dict[str, str]:
     fields = {name.strip().lower(): value.strip() for name, colon, value in lines if colon}
     if len(fields) < len(lines):
         fields = _joined(lines)
+    if "location" in fields and not text.isascii():
+        fields["location"] = from_header(fields["location"])
     return fields
 
 
@@ -67,4 +71,10 @@ def _joined(lines: Sequence[tuple[str, str, str]]) -> dict[str, str]:
     for name, colon, value in lines:
         if colon and name.strip():
             values.setdefault(name.strip().lower(), []).append(value.strip())
-    return {name: _SEPARATORS.get(name, ", ").join(several) for name, several in values.items()}
+    return {name: _as_one(name, several) for name, several in values.items()}
+
+
+def _as_one(name: str, values: list[str]) -> str:
+    if name == "location":
+        return values[0]
+    return ("\n" if name == "x-robots-tag" else ", ").join(values)
