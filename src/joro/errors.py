@@ -11,6 +11,7 @@ Whatever the *web* does is a value (`model.Outcome`), never an exception. What i
     ├── ArchiveError            a WARC or CDXJ file is not what it should be
     ├── BadMessage              what a robot or its manager sent is none of the messages M1 to M5
     ├── ControlError            the control store of a manager is not there, or not ours to read
+    │   └── ControlAway         it does not answer, and may be back soon
     ├── DiskFull                no room left; what was committed before is whole
     ├── PortInUse               an address we should serve on is taken
     ├── ReleaseError            a release is not what it should be, or cannot run here
@@ -63,6 +64,10 @@ class BadMessage(JoroError):
 
 class ControlError(JoroError):
     """The control store of a manager cannot be reached, or not be read."""
+
+
+class ControlAway(ControlError):
+    """The control store of a manager does not answer; trying again is worth while."""
 
 
 class DiskFull(JoroError):

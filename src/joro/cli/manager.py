@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -127,7 +127,7 @@ def serve(collection: Collection, address: str | None, port: int | None, quiet: 
         if not quiet:
             click.echo(f"{collection.path.resolve().name} is managed at {place} until Ctrl-C")
 
-    with _store(collection) as control, write_log(collection.logs):
+    with write_log(collection.logs), suppress(KeyboardInterrupt), _awaited_store(collection) as control:
         rounds = Rounds(control, settings)
         rounds.start()
         try:
@@ -405,6 +405,18 @@ def _store(collection: Collection) -> Iterator[Control]:
         yield control
     finally:
         control.close()
+
+
+@contextmanager
+def _awaited_store(collection: Collection) -> Iterator[Control]:
+    """The same, as soon as it is there."""
+    from joro.manager.starting import awaited
+    from joro.store.control import open_control
+
+    settings = collection.config.manager
+    opened = partial(open_control, settings.database, collection.path, RealClock())
+    with closing(awaited(opened, partial(click.echo, err=True))) as control:
+        yield control
 
 
 def _word_in(file: Path) -> str:

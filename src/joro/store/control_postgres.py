@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from joro.clock import Clock
-from joro.errors import ControlError
+from joro.errors import ControlAway, ControlError
 from joro.store.control import Row, Transaction, prepare
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ _ALONE = (
 _LOOK = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT extract(epoch FROM clock_timestamp())::float8"
 )
+#: A database that says this will say so again; one that is starting, full or unheard will not.
+_REFUSED = re.compile(r"FATAL: .*(authentication|password|pg_hba|permission|does not exist)", re.DOTALL)
 #: Statements that can be done for many rows at once.
 _UPDATE = re.compile(r"(UPDATE \w+ SET .+) WHERE (.+)", re.DOTALL)
 _INSERT = re.compile(r"(INSERT INTO \w+ \([^()]+\)) VALUES \(([^()]+)\)(.*)", re.DOTALL)
@@ -148,8 +150,10 @@ class PostgresControl:
             self._idle.append(connection)
 
     def _lost(self, error: Exception) -> ControlError:
-        return ControlError(
-            f"the control store in PostgreSQL did not answer: {str(error).strip() or type(error).__name__}",
+        said = str(error).strip() or type(error).__name__
+        is_away = isinstance(error, self._psycopg.OperationalError) and not _REFUSED.search(said)
+        return (ControlAway if is_away else ControlError)(
+            f"the control store in PostgreSQL did not answer: {said}",
             remedy="see that manager.database is right and runs; until then robots are not answered",
         )
 
