@@ -191,8 +191,9 @@ class Joiner:
             known = self._known_here
         else:  # may depend on more of the base than its directory
             return self._joined(ref)
-        if ref in known:
-            return known[ref]
+        found = known.get(ref)
+        if found is not None or ref in known:
+            return found
         if next(_times_kept) % _JOINED_LIMIT == _JOINED_LIMIT - 1:
             _joined.clear()
         url = known[ref] = self._plain(ref) or self._joined(ref)

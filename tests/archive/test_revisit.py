@@ -1,7 +1,7 @@
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
 from warcio.archiveiterator import ArchiveIterator
 
 from joro.archive.cdx import REVISIT

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec import structs
 
 from joro.archive.check import check, missing
 from joro.archive.check_merged import check_merged
@@ -53,7 +54,7 @@ def archive(tmp_path: Path) -> Path:
         if day == 3:
             last = CaptureIndex(directory).newest(URL)
             assert last is not None
-            again = replace(again, known=Known(last.time, last.digest))
+            again = structs.replace(again, known=Known(last.time, last.digest))
         growing.append(again)
         growing.close()
         if day == 1:

@@ -2,12 +2,12 @@ import gzip
 import random
 import subprocess
 import sysconfig
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from warcio.archiveiterator import ArchiveIterator
 
 from joro.archive.names import Position, warcs

@@ -7,7 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from joro.model import Document, Link, Response
-from joro.parse.page import Outline, document, outline, outline_of
+from joro.parse.outline import Outline
+from joro.parse.page import document, outline, outline_of
 
 URL = "http://www.example.jp/dir/"
 

@@ -18,6 +18,8 @@ from joro.store.durable import sync
 
 #: What the kernel says when there is no room: disk, quota, or the process's own limit (ulimit -f).
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+#: Pieces handed to the kernel in one go, as they lie: Linux takes no more.
+_AT_ONCE = 1_024
 
 
 def disk_full(path: Path, error: OSError) -> DiskFull:
@@ -38,20 +40,22 @@ class GrowingFile:
         self._durable = durable
         self.size = 0  # bytes flushed
         self._file = -1
-        self._pending = bytearray()
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
 
     @property
     def end(self) -> int:
         """Where the next piece will begin."""
-        return self.size + len(self._pending)
+        return self.size + self._pending_bytes
 
     @property
     def pending_bytes(self) -> int:
         """What the next flush will write."""
-        return len(self._pending)
+        return self._pending_bytes
 
     def append(self, piece: bytes) -> None:
-        self._pending += piece
+        self._pending.append(piece)
+        self._pending_bytes += len(piece)
 
     def flush(self) -> None:
         """Write all pieces, or, with a `DiskFull`, none: then a later flush tries again."""
@@ -67,8 +71,9 @@ class GrowingFile:
             if error.errno in NO_ROOM:
                 raise disk_full(self.path, error) from None
             raise
-        self.size += len(self._pending)
-        self._pending = bytearray()
+        self.size += self._pending_bytes
+        self._pending.clear()
+        self._pending_bytes = 0
 
     def close(self) -> None:
         self.flush()
@@ -90,10 +95,13 @@ class GrowingFile:
                 sync(self.path.parent)
 
     def _write(self) -> None:
-        with memoryview(self._pending) as pieces:
-            written = 0
-            while written < len(pieces):  # the kernel may take less than it was given
-                written += os.pwrite(self._file, pieces[written:], self.size + written)
+        place = self.size
+        for start in range(0, len(self._pending), _AT_ONCE):
+            pieces = self._pending[start : start + _AT_ONCE]
+            while pieces:  # the kernel may take less than it was given
+                written = os.pwritev(self._file, pieces, place)
+                place += written
+                pieces = _without(pieces, written)
 
     def _undo(self) -> None:
         """Back to the last whole flush; a file without any is taken away again."""
@@ -104,3 +112,12 @@ class GrowingFile:
             os.close(self._file)
             self._file = -1
             self.path.unlink()
+
+
+def _without(pieces: list[bytes], size: int) -> list[bytes]:
+    """What follows the first `size` bytes."""
+    for number, piece in enumerate(pieces):
+        if size < len(piece):
+            return [piece[size:], *pieces[number + 1 :]]
+        size -= len(piece)
+    return []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -260,7 +259,7 @@ def _as_line(capture: Capture, *, with_url: bool) -> str:
 
 
 def _as_json(capture: Capture) -> bytes:
-    return msgspec.json.encode({**asdict(capture), "time": warc_date(capture.time)})
+    return msgspec.json.encode({**msgspec.structs.asdict(capture), "time": warc_date(capture.time)})
 
 
 @archive.command()

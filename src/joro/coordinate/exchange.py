@@ -36,7 +36,8 @@ class Exchange:
     failure: Exception | None = None
     word = ""
     open_until = math.inf
-    wants_commit = is_parting = False
+    wants_commit = False
+    is_parting = False
 
     def __init__(self, directory: Path, share: Share, frontier: Frontier) -> None:
         self._directory = directory

@@ -23,11 +23,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
 from typing import Protocol
 
-import msgspec
-
-from joro.discover.aliases import Aliases
-from joro.discover.novelty import Memory
 from joro.discover.patterns import kinds
+from joro.discover.trap_records import CHANCES, TRIES, Account, State, pack, unpack
 from joro.url import server_of
 
 #: A server is watched from this visit on: most servers are small, and cost nothing here.
@@ -37,12 +34,8 @@ LEAST = 0.2
 #: Where nearly all pages are worth their visit, in a kind tried often or on the whole server, only one in
 #: SAMPLE is observed: looking at a page costs half as much as reading its links.
 TRUSTED_SHARE, TRIED, TRUSTED_FROM, SAMPLE = 0.75, 4, 32, 8
-#: The wider kind's share counts as much as this many pages.
-PRIOR_PAGES = 3
 #: Later pages count, not those of long ago: a kind is judged by about its last 32, a server by its last 256.
 LAST_PAGES, LAST_PAGES_SERVER = 32, 256
-#: A new kind is tried so often, and of so many barren new kinds in a row.
-TRIES, CHANCES = 3, 12
 #: Another try after so many refusals, and each time after twice as many.
 FIRST_PROBE = 64
 #: Accounts of one server; the least used gives way.
@@ -66,43 +59,6 @@ class Text(Protocol):
     def length(self) -> int: ...
     @property
     def pieces(self) -> Collection[bytes]: ...
-
-
-class Account(msgspec.Struct, array_like=True):
-    """What came of the pages of one kind."""
-
-    visits: int = 0
-    tries: int = TRIES
-    chances: int = CHANCES  # new narrower kinds that may still be tried
-    refused: int = 0
-    proven: bool = False
-    pages: float = 0.0  # the last ones, older ones fading
-    worth: float = 0.0  # of these
-
-    def share(self, prior: float) -> float:
-        """The estimated share of pages worth their visit."""
-        return (self.worth + PRIOR_PAGES * prior) / (self.pages + PRIOR_PAGES)
-
-    def enter(self, novelty: float, last_pages: int) -> None:
-        """Book a page."""
-        fade = 1.0 - 1.0 / last_pages
-        self.visits += 1
-        self.pages = self.pages * fade + 1.0
-        self.worth = self.worth * fade + novelty
-
-
-class State(msgspec.Struct, array_like=True):
-    """All that is known about the traps of one server."""
-
-    accounts: dict[str, Account] = msgspec.field(default_factory=dict)
-    memory: Memory = msgspec.field(default_factory=Memory)
-    aliases: Aliases = msgspec.field(default_factory=Aliases)
-    doubles: int = 0  # pages known under an alias, which may be visited once more without blame
-    unsaved: int = 0
-
-
-_pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(State).decode
 
 
 class Traps:
@@ -176,7 +132,7 @@ class Traps:
         self._leaving.pop(server, None)
         self._states.pop(server, None)
         if saved:
-            self._states[server] = _unpack(saved)
+            self._states[server] = unpack(saved)
 
     def unsaved(self, *, all_states: bool = False) -> Iterator[tuple[str, bytes]]:
         """(server, state) of servers about which enough is new, or about which anything is."""
@@ -186,18 +142,18 @@ class Traps:
         for server, state in self._states.items():
             if state is not None and state.unsaved >= least:
                 state.unsaved = 0
-                yield server, _pack(state)
+                yield server, pack(state)
 
     def _state(self, server: str) -> State | None:
         if server in self._states:
             self._states.move_to_end(server)
             return self._states[server]
         saved = self._leaving.pop(server, None) or self._load(server)
-        state = self._states[server] = _unpack(saved) if saved else None
+        state = self._states[server] = unpack(saved) if saved else None
         if len(self._states) > KEPT:
             oldest, leaving = self._states.popitem(last=False)
             if leaving is not None and leaving.unsaved:
-                self._leaving[oldest] = _pack(leaving)
+                self._leaving[oldest] = pack(leaving)
         return state
 
     def _reward(self, source: str, admitted: list[str]) -> None:

@@ -7,13 +7,12 @@ Never: does anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from joro.model import Outcome, Response
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(Struct):
     """One request and what came of it."""
 
     outcome: Outcome | None  # None: there is a response, judge by its status
@@ -26,8 +25,7 @@ class Exchange:
     held_off_s: float = 0.0  # the breaker let nothing through, and will not for so long
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Where a transfer must stop."""
 
     timeout_s: float

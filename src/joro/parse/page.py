@@ -7,53 +7,23 @@ Never: raises because of what a server sent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from joro.model import Document, Response
 from joro.parse.charset import charset_of, decode
 from joro.parse.directives import directives, header_directives
 from joro.parse.feed import declared_feeds
 from joro.parse.html import Tree
 from joro.parse.language import language_of
-from joro.parse.likeness import Likeness, bytes_likeness, likeness_of
+from joro.parse.likeness import bytes_likeness, likeness_of
 from joro.parse.links import base_of, link_urls, links
+from joro.parse.outline import NO_LIKENESS, Outline
 from joro.parse.payload import is_html, mime_of, unwrap
 from joro.parse.text import main_digest, title_of, visible_text, without_soft_breaks
 from joro.url import join
 
-NO_LIKENESS = Likeness()
 _NONE: frozenset[str] = frozenset()
 
 #: Bytes that decide whether a payload without a media type is a page.
 _HEAD_BYTES = 512
-
-
-@dataclass(slots=True)
-class Outline:
-    """What the robot needs to go on from a page."""
-
-    links: list[str] = field(default_factory=list)  # in the order of the page, each once
-    nofollow: frozenset[str] = frozenset()  # those of them the page links with rel=nofollow only
-    directives: frozenset[str] = frozenset()
-    title: str = ""
-    canonical: str = ""  # what rel=canonical says, "" if nothing
-    base: str = ""
-    charset: str = ""
-    likeness: Likeness = NO_LIKENESS  # only when asked for
-    main: int = 0  # digest of the main text, only when asked for; 0: none
-    feeds: list[str] = field(default_factory=list)  # that the page names, only when asked for
-
-    @property
-    def follow(self) -> bool:
-        """May links of this page be followed at all?"""
-        return "nofollow" not in self.directives
-
-    @property
-    def to_follow(self) -> list[str]:
-        """The links the page does not ask us to leave alone."""
-        if not self.follow:
-            return []
-        return [url for url in self.links if url not in self.nofollow] if self.nofollow else self.links
 
 
 def outline(

@@ -14,8 +14,7 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import brotli
 from isal import isal_zlib
@@ -53,8 +52,7 @@ Step = Callable[[bytes, int], bytes]
 Decoder = Callable[[bytes, int], bytes | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(NamedTuple):
     """A body with its wrappings off."""
 
     content: bytes
@@ -80,7 +78,7 @@ def unwrap(response: Response, limit_bytes: int = LIMIT_BYTES) -> Payload:
         if plain is None:
             return Payload(content[:limit_bytes], undecoded=coding)
         content = plain
-    return Payload(content[:limit_bytes])
+    return Payload(content if len(content) <= limit_bytes else content[:limit_bytes])
 
 
 def without_frames(body: bytes, limit_bytes: int = LIMIT_BYTES) -> bytes:

@@ -19,7 +19,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -215,7 +215,9 @@ class _Filling:
             self._digests.update(self._head)
         if not self._warcs or self._warcs[-1] != warc:
             self._warcs.append(warc)
-        self._lines.append(line_of(replace(capture, warc=WARC_NAME, offset=self._digests.size)))
+        self._lines.append(
+            line_of(msgspec.structs.replace(capture, warc=WARC_NAME, offset=self._digests.size))
+        )
         self._spans.append((len(self._warcs) - 1, capture.offset, capture.length))
         self._digests.update(record)
 

@@ -15,7 +15,6 @@ import os
 import shutil
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -124,7 +123,7 @@ def captures_in(index: Path, warc: Path, name: str) -> Iterator[Capture]:
                 raise _wrong(index, f"a record ends at {end}, the WARC at {size}")
             if os.pread(file.fileno(), 3, capture.offset) != _GZIP_MAGIC:
                 raise _wrong(index, f"no record begins at {capture.offset}")
-            yield replace(capture, warc=name)
+            yield msgspec.structs.replace(capture, warc=name)
 
 
 def listed_in(index: Path) -> Iterator[Capture]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -111,7 +110,10 @@ def keep_warc(directory: Path, clock: Clock) -> Keep:
             write_whole(folder / "target", name.encode())
         warc = directory / (folder / "target").read_text()
         content = folder / WARC_NAME if (folder / WARC_NAME).exists() else warc
-        lines = [line_of(replace(each, warc=warc.name)) for each in captures_in(folder / INDEX, content, "")]
+        lines = [
+            line_of(msgspec.structs.replace(each, warc=warc.name))
+            for each in captures_in(folder / INDEX, content, "")
+        ]
         content.replace(warc)
         write_sorted(warc, lines)
 

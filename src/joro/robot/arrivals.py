@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from joro.discover.wanted import Verdict
 from joro.fetch.exclusion import Errand
 from joro.model import PASSING, Page, Visit
-from joro.parse.page import Outline
+from joro.parse.outline import Outline
 from joro.store.records import PageRecord
 
 #: Taken in together at most: more gain nothing, and hold the loop up longer.

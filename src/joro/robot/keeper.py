@@ -11,7 +11,6 @@ robots.txt, crashes and sleeping servers are dealt with once, for both kinds of 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -182,7 +181,7 @@ class Keeper:
 
     def first_seen(self, page: Page, before: PageRecord | None) -> Page:
         """The page as it was found, as many links from a seed as it was then."""
-        return page if before is None else replace(page, hops=before.hops, cgi_hops=before.cgi_hops)
+        return page if before is None else structs.replace(page, hops=before.hops, cgi_hops=before.cgi_hops)
 
     def plan_if_due(self) -> None:
         """Plan anew when it is time, a little after each commit."""

@@ -14,7 +14,8 @@ from joro.config import Config
 from joro.discover.traps import Traps
 from joro.discover.wanted import Verdict, Wanted
 from joro.model import Outcome, Page, Response, Visit
-from joro.parse.page import Outline, document_of, outline_of
+from joro.parse.outline import Outline
+from joro.parse.page import document_of, outline_of
 from joro.robot.arrivals import Arrival
 from joro.robot.keeper import Keeper
 from joro.robot.watcher import Watcher

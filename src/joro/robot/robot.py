@@ -18,7 +18,8 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from joro import __version__
 from joro.archive.read import Position, capture_in, replay, response_of

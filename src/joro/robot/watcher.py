@@ -13,7 +13,6 @@ What a reading means is `discover.watch`'s business. Here it is fed with records
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 import numpy as np
 from msgspec import structs
@@ -31,7 +30,7 @@ from joro.discover.watch import watch as first_watched
 from joro.fetch.robotstxt import Robots
 from joro.model import Entry, Outcome, Page, PollHints, Response, Visit
 from joro.parse.feed import read_feed
-from joro.parse.page import Outline
+from joro.parse.outline import Outline
 from joro.parse.payload import payload
 from joro.parse.sitemap import sitemap_of
 from joro.robot.keeper import Keeper, is_changed
@@ -80,7 +79,7 @@ class Watcher:
         """The page as it was found, as many links from a seed as it was then."""
         if before is not None or page.hops != URGENT or not self.enabled:
             return self._keeper.first_seen(page, before)
-        return replace(page, hops=self._sights.of(page.url).hops)
+        return structs.replace(page, hops=self._sights.of(page.url).hops)
 
     def rules_learned(self, server: str) -> None:
         """A server's robots.txt was read; sitemaps it names are taken up with the server's next page."""

@@ -77,7 +77,8 @@ class SeenSet:
 def _partitions(marks: Marks) -> list[tuple[int, int, int]]:
     """Where each partition's share of sorted `marks` begins and ends."""
     bounds = np.searchsorted(marks >> _SHIFT, np.arange(PARTITIONS + 1, dtype=np.uint64))
-    return [(number, *bounds[number : number + 2]) for number in np.flatnonzero(np.diff(bounds)).tolist()]
+    ends = bounds.tolist()
+    return [(number, ends[number], ends[number + 1]) for number in np.flatnonzero(np.diff(bounds)).tolist()]
 
 
 def _contains(table: Marks, keys: Marks) -> NDArray[np.bool_]:
