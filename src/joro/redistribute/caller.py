@@ -25,7 +25,7 @@ import msgspec
 
 from joro import __version__
 from joro.errors import TransferError, UsageError
-from joro.trust import is_here, trusting
+from joro.trust import is_here, line_to
 
 #: A silence this long ends an attempt; making a package of 1 GB takes half a minute.
 SILENCE_S = 300.0
@@ -38,11 +38,6 @@ REMEDIES = {
 }
 
 T = TypeVar("T")
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
 
 
 class Caller:
@@ -72,12 +67,7 @@ class Caller:
                 f"{url} would show the token to everybody on the way",
                 remedy="use https://, or say --plain if the network is your own",
             )
-        openers: list[urllib.request.BaseHandler] = [_NoRedirects()]
-        if parts.scheme == "https":
-            openers.append(urllib.request.HTTPSHandler(context=trusting(ca)))
-        if is_here(parts.hostname):
-            openers.append(urllib.request.ProxyHandler({}))
-        self._opener = urllib.request.build_opener(*openers)
+        self._opener = line_to(parts.hostname, ca)
 
     def get(self, path: str, kind: type[T]) -> T:
         return self._answer(self._request(path), kind)

@@ -19,13 +19,12 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from joro import __version__
 from joro.config import Cooperate, Update
 from joro.errors import TransferError, UsageError
-from joro.trust import is_here, trusting
+from joro.trust import is_here, line_to
 from joro.updater.release import NEWEST
 
 #: A silence this long ends an attempt.
@@ -35,11 +34,6 @@ LONGEST_S = 6 * 3_600.0
 #: A longer answer is no manifest.
 MANIFEST_BYTES = 65_536
 _PIECE_BYTES = 1 << 18
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
 
 
 class Source:
@@ -60,15 +54,9 @@ class Source:
                 f"{self.url} would show the password to everybody on the way",
                 remedy="use https://, or set update.plain if the network is your own",
             )
-        openers: list[urllib.request.BaseHandler] = [_NoRedirects()]
         ca = settings.ca or (cooperate.ca if _is_manager(self.url, cooperate) else "")
-        openers.append(urllib.request.HTTPSHandler(context=trusting(base / ca if ca else None)))
-        if settings.proxy:
-            proxy = _proxy(settings.proxy)
-            openers.append(urllib.request.ProxyHandler({"http": proxy, "https": proxy}))
-        elif is_here(host):
-            openers.append(urllib.request.ProxyHandler({}))
-        self._opener = urllib.request.build_opener(*openers)
+        proxy = _proxy(settings.proxy) if settings.proxy else ""
+        self._opener = line_to(host, base / ca if ca else None, proxy)
 
     def newest(self) -> bytes:
         """The newest manifest, signed."""
