@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from joro import config
 from tests.scenarios.archived import responses
 from tests.scenarios.stage import done, is_root, joro, serve_web
 
@@ -53,6 +54,22 @@ def test_a_seed_that_is_no_web_address(collection: Path, seed: str, says: str) -
     assert seed in line
     assert says in line
     assert files(collection) == before
+
+
+def test_seeds_that_the_settings_keep_out(collection: Path, tmp_path: Path) -> None:
+    before = files(collection)
+    long = "http://a.example/" + "x" * 2_000
+    line = refused("crawl", "-C", collection, long)
+    assert "longer than scope.url_limit_chars = 2000" in line
+    assert files(collection) == before
+    settings = config.Config(scope=config.Scope(domains=("127.0.0.1",)))
+    (collection / config.FILE_NAME).write_text(config.render(settings))
+    result = joro(
+        "crawl", "-C", collection, "-q", "http://a.org/", "http://127.0.0.1/", long
+    )  # nobody is asked there
+    assert result.returncode == 0
+    assert result.stderr.strip() == "left out: http://a.org/ (and 1 more): outside scope.domains"
+    assert "1 pages visited" in result.stdout
 
 
 def test_a_seed_file_with_junk_lines(collection: Path, tmp_path: Path) -> None:

@@ -71,6 +71,8 @@ def cooperate(
     """
     collection = _adapted(collection, managers, token_file)
     chosen = read_seeds(seeds, files)
+    if share is None:
+        chosen = crawling.belonging(collection, chosen)
     count = share.count if share is not None else processes or collection.config.machine.processes
     robot = _member(collection, name or collection.config.cooperate.name, count)
     crawling.return_large_blocks()

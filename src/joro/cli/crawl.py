@@ -44,6 +44,8 @@ def crawl(
     joro crawl -C my-web --keep-fresh          go on, and keep fresh what is there
     """
     chosen = read_seeds(seeds, files)
+    if share is None:
+        chosen = crawling.belonging(collection, chosen)
     command = crawling.KEEP_FRESH if keep_fresh else crawling.CRAWL
     if share is not None:
         crawling.collect_share(collection, chosen, share, command)

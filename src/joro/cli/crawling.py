@@ -20,12 +20,14 @@ from joro.cli.progress import shown
 from joro.clock import RealClock
 from joro.coordinate.report import Report, total
 from joro.coordinate.share import Share
+from joro.discover.scope import Boundary
 from joro.errors import JoroError, UsageError
 from joro.robot import Robot
 from joro.robotset import RobotSet
 from joro.store.collection import Collection
 from joro.store.layout import counts_in, reshare, set_share_count, share_count
 from joro.store.membership import is_unheard, membership, withdraw
+from joro.store.orders import OrderBook
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,22 @@ def collect(
             return uvloop.run(_collect_with_many(collection, seeds, limit, count, quiet, command))
         with collection.lock("robot-0"):
             return uvloop.run(_collect(collection, seeds, limit, quiet, command))
+
+
+def belonging(collection: Collection, seeds: list[str]) -> list[str]:
+    """The seeds that belong to the collection; of others it is told why not. An error if none does."""
+    now = RealClock().now()
+    boundary = Boundary(collection.config.scope, OrderBook(collection.orders, lambda: now).forbids)
+    refused = {url: reason for url in seeds if (reason := boundary.refusal(url))}
+    if not refused:
+        return seeds
+    url, reason = next(iter(refused.items()))
+    more = f" (and {len(refused) - 1:,} more)" if len(refused) > 1 else ""
+    said = f"left out: {url:.200}{more}: {reason}"
+    if len(refused) == len(seeds):
+        raise UsageError(f"no seed belongs to the collection; {said}", remedy="give others, or mend [scope]")
+    click.echo(said, err=True)
+    return [url for url in seeds if url not in refused]
 
 
 def work_alone(collection: Collection) -> None:
