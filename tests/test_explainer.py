@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from msgspec import structs
 
+from joro.cli import joro
 from joro.config import from_tables
 from joro.explainer import Explanation, Keeping, Step, duration, explain
 from joro.model import DAY_S, Outcome, Visit
@@ -15,6 +18,7 @@ from joro.store.collection import Collection
 from joro.store.frontier import Frontier
 from joro.store.layout import set_share_count
 from joro.store.records import RobotsRecord, Upkeep
+from tests.index.archived import archive, page
 
 A = "http://a.example"
 SEED, NEXT, LAST = f"{A}/", f"{A}/next", f"{A}/last"
@@ -61,6 +65,13 @@ def test_the_chain_leads_from_the_seed_to_the_page(known: Collection) -> None:
 )
 def test_a_page_is_unknown_or_waits_or_was_visited(known: Collection, url: str, state: str) -> None:
     assert explain(known, url, NOW).state == state
+
+
+def test_programs_get_all_of_it_as_json(known: Collection) -> None:
+    archive(known, page(SEED, "Title", "text", time=NOW - 60))
+    told = json.loads(CliRunner().invoke(joro, ["explain", "-C", str(known.path), "--json", SEED]).stdout)
+    assert told["state"] == "visited"
+    assert [each["status"] for each in told["captures"]] == [200]
 
 
 def test_the_robots_txt_line_that_decides_is_named_with_its_age(known: Collection) -> None:

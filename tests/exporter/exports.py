@@ -1,7 +1,8 @@
 """A small collection of many kinds of captures, and what an export of it holds."""
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from joro.archive.index import CaptureIndex
 from joro.archive.warc import WarcWriter

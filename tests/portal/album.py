@@ -2,7 +2,8 @@
 
 import gzip
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from joro.archive.payload import digest
 from joro.model import Known, Truncated, Visit

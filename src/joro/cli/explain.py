@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 
 import click
+import msgspec
 
 from joro.cli.options import collection_option
 from joro.clock import RealClock
@@ -41,7 +41,7 @@ def explain(url: str, collection: Collection, as_json: bool) -> None:
     now = RealClock().now()
     found = explain_url(collection, canonical(with_scheme(url)), now)
     if as_json:
-        click.echo(json.dumps(asdict(found), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(msgspec.to_builtins(found), ensure_ascii=False, indent=2))
     else:
         click.echo("\n".join(_lines(found, now)))
 

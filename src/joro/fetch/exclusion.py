@@ -17,7 +17,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from joro.clock import Clock
 from joro.config import Politeness
