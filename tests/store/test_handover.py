@@ -80,6 +80,7 @@ def moved(server: str, one: Desk, other: Desk, told: list[tuple[bool, Keys]]) ->
     other.commit()
 
 
+Step = tuple[str, str, int]
 Steps = st.lists(
     st.one_of(
         st.tuples(st.just("find"), st.sampled_from([A, B]), st.integers(0, 12)),
@@ -151,6 +152,43 @@ def test_adopting_twice_is_adopting_once(folder: Path, steps: list[tuple[str, st
     assert twice.knows() == once.knows()
     assert late == []
     for desk in (source, once, twice):
+        desk.frontier.abandon()
+
+
+def waiting(desk: Desk) -> int:
+    """Pages that really wait, or are being visited."""
+    return len(list(desk.frontier.scan(b"q")))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(Steps, Steps, Steps, st.integers(0, 9))
+def test_as_many_pages_wait_as_are_counted_whoever_died_with_whatever_untold(
+    folder: Path, before: list[Step], during: list[Step], after: list[Step], known: int
+) -> None:
+    one, two, three = Desk(folder), Desk(folder), Desk(folder)
+    live(one, before)
+    filed, late = one.told.get(A, [])[:known], [keys for _, keys in one.told.get(A, [])[known:]]
+    two.frontier.adopt(A, fold(filed)[0], dates)
+    two.commit()
+    live(two, during)
+    for keys in late:  # it comes back, and tells
+        two.frontier.merge(A, keys, dates)
+        two.frontier.settle(lambda server: 1_000)
+        two.commit()
+        assert two.frontier.waiting == waiting(two)
+    live(two, after)
+    history = [*filed, *((True, keys) for keys in late), *two.told.get(A, [])]
+    state, told_late = fold(history)
+    three.frontier.adopt(A, state, dates)
+    three.commit()
+    for keys in told_late:
+        three.frontier.merge(A, keys, dates)
+        three.frontier.settle(lambda server: 1_000)
+        three.commit()
+    two.frontier.drop(A)
+    two.commit()
+    for desk in (one, two, three):
+        assert desk.frontier.waiting == waiting(desk)
         desk.frontier.abandon()
 
 
