@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -136,10 +137,10 @@ def test_rules_that_another_robot_read_hold_before_they_are_committed(stage: Sta
     assert stage.exclusions.crawl_delay_s(A) == 7.0
 
 
-def heard(body: bytes, cut: Truncated | None = None, status: int = 200, undecoded: str = "") -> Outcome:
+def heard(body: bytes, cut: Truncated | None = None, status: int = 200, **more: Any) -> Outcome:
     response = Response(status, b"", body, {}, cut)
     visit = Visit(Page(f"{A}/robots.txt", 0, A), 0.0, Outcome.OK, response=response)
-    return as_heard(visit, body, undecoded).outcome
+    return as_heard(visit, body, **more).outcome
 
 
 @pytest.mark.parametrize("cut", list(Truncated))
@@ -152,4 +153,5 @@ def test_a_part_of_a_robots_txt_is_no_answer(cut: Truncated) -> None:
 
 def test_what_stayed_packed_is_no_answer_but_what_never_was_is() -> None:
     assert heard(b"\x1f\x8b\x08\0junk", undecoded="gzip") is Outcome.UNREACHABLE
+    assert heard(b"User-agent: *\n", breaks_off=True) is Outcome.UNREACHABLE
     assert heard(b"User-agent: *\r\nDisallow:\t/\n", undecoded="gzip") is Outcome.OK

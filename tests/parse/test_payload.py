@@ -97,6 +97,15 @@ def test_a_damaged_checksum_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize("encoding", PACKERS)
+def test_it_is_said_when_an_encoding_breaks_off(encoding: str) -> None:
+    packed = PACKERS[encoding](TEXT)
+    assert unwrap(response(packed, encoding)) == Payload(TEXT)
+    for length in range(1, len(packed)):
+        found = unwrap(response(packed[:length], encoding))
+        assert found.cut or found.undecoded
+
+
+@pytest.mark.parametrize("encoding", PACKERS)
 def test_a_bomb_stops_at_the_limit(encoding: str) -> None:
     bomb = PACKERS[encoding](bytes(20_000_000))
     assert payload(response(bomb, encoding), 1_000) == bytes(1_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -167,13 +168,15 @@ def test_a_robots_txt_of_which_only_a_part_arrived_allows_nothing_and_is_asked_f
     tmp_path: Path,
 ) -> None:
     half = Reply("User-agent: *\nDisallow: /no", announces=400, hangs_up=True)
-    gzip = (("Content-Encoding", "gzip"),)
+    gzipped = (("Content-Encoding", "gzip"),)
+    packed = gzip.compress(b"User-agent: *\nDisallow: /no\nDisallow: /yes\n")
     files: dict[str, Site] = {
         "half": {"/robots.txt": half},
         "none": {"/robots.txt": replace(half, body="")},
-        "broken": {"/robots.txt": Reply(b"\x1f\x8b but nothing packed", fields=gzip)},
+        "broken": {"/robots.txt": Reply(b"\x1f\x8b but nothing packed", fields=gzipped)},
+        "breaking": {"/robots.txt": Reply(packed[:-9], fields=gzipped)},  # all that was announced arrived
         "mended": {"/robots.txt": lambda count: half if count == 1 else FORBIDDING},
-        "plain": {"/robots.txt": replace(FORBIDDING, fields=gzip)},  # announced, and not so
+        "plain": {"/robots.txt": replace(FORBIDDING, fields=gzipped)},  # announced, and not so
     }
     sites = {f"{name}.example": {**PAGES, **site} for name, site in files.items()}
     with village(sites) as place:
@@ -181,10 +184,10 @@ def test_a_robots_txt_of_which_only_a_part_arrived_allows_nothing_and_is_asked_f
         collection = place.collection(tmp_path / "c", politeness=manners)
         done("crawl", "-q", "-C", collection, *(f"http://{name}/" for name in sites))
     asked = {name: set(place.paths(f"{name}.example")) for name in files}
-    assert {name for name in files if not asked[name]} == {"half", "none", "broken"}
+    assert {name for name in files if not asked[name]} == {"half", "none", "broken", "breaking"}
     assert asked["mended"] == asked["plain"] == {"/", "/yes/1"}
     times = {name: place.asked[f"{name}.example", "/robots.txt"] for name in files}
-    assert times == {"half": 3, "none": 3, "broken": 3, "mended": 2, "plain": 1}
+    assert times == {"half": 3, "none": 3, "broken": 3, "breaking": 3, "mended": 2, "plain": 1}
 
 
 def test_a_directory_with_a_space_in_its_name_is_left_alone_however_links_to_it_are_written(

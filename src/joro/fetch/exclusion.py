@@ -49,16 +49,19 @@ class Errand:
     redirects: int = 0
 
 
-def as_heard(visit: Visit, body: bytes, undecoded: str = "") -> Visit:
+def as_heard(visit: Visit, body: bytes, undecoded: str = "", *, breaks_off: bool = False) -> Visit:
     """A visit to a robots.txt; one that brought only a part of it, or nothing to be read, was no answer.
 
     `undecoded` names an encoding that is still on `body`. Where that is a text all the same, there was none.
+    `breaks_off`: an encoding does, before its end.
     """
     response = visit.response
     if response is None or not 200 <= response.status < 300 or len(body) >= robotstxt.SIZE_LIMIT_BYTES:
         return visit
     if response.truncated is not None:
         detail = f"only a part of it arrived ({response.truncated.value})"
+    elif breaks_off:
+        detail = "its encoding breaks off"
     elif undecoded and _PACKED.search(body):
         detail = f"its {undecoded} encoding cannot be read"
     else:

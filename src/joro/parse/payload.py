@@ -48,8 +48,10 @@ _ZSTD_WINDOW_LOG = 23  # RFC 9659: no more may be asked of a decoder in HTTP
 
 #: Takes bytes and the room that is left, gives at most that many bytes.
 Step = Callable[[bytes, int], bytes]
+#: Content, and whether it broke off before its end.
+Decoded = tuple[bytes, bool]
 #: Takes a body and a limit, gives its content, or None when the encoding is not there.
-Decoder = Callable[[bytes, int], bytes | None]
+Decoder = Callable[[bytes, int], Decoded | None]
 
 
 class Payload(NamedTuple):
@@ -57,6 +59,7 @@ class Payload(NamedTuple):
 
     content: bytes
     undecoded: str = ""  # the content encoding that is still on
+    cut: bool = False  # an encoding broke off before its end
 
 
 def payload(response: Response, limit_bytes: int = LIMIT_BYTES) -> bytes:
@@ -70,15 +73,17 @@ def unwrap(response: Response, limit_bytes: int = LIMIT_BYTES) -> Payload:
     packed_bytes = limit_bytes + limit_bytes // 8 + 10_000
     content = without_frames(response.body, packed_bytes) if response.chunked else response.body
     codings = [word.strip().lower() for word in response.headers.get("content-encoding", "").split(",")]
+    cut = False
     for done, coding in enumerate(reversed(codings)):
         if coding in ("", "identity") or not content:
             continue
         decoder = _decoder(coding) if done < _CODINGS else None
         plain = decoder(content, limit_bytes) if decoder else None
         if plain is None:
-            return Payload(content[:limit_bytes], undecoded=coding)
-        content = plain
-    return Payload(content if len(content) <= limit_bytes else content[:limit_bytes])
+            return Payload(content[:limit_bytes], coding, cut)
+        content, is_cut = plain
+        cut = cut or is_cut
+    return Payload(content if len(content) <= limit_bytes else content[:limit_bytes], "", cut)
 
 
 def without_frames(body: bytes, limit_bytes: int = LIMIT_BYTES) -> bytes:
@@ -114,11 +119,11 @@ def _decoder(coding: str) -> Decoder | None:
     return _zstd if coding == "zstd" else None
 
 
-def _gunzip(body: bytes, limit: int) -> bytes | None:
+def _gunzip(body: bytes, limit: int) -> Decoded | None:
     return _zipped(body, _GZIP_WINDOW, limit) if body.startswith(_GZIP_MAGIC) else None
 
 
-def _inflate(body: bytes, limit: int) -> bytes | None:
+def _inflate(body: bytes, limit: int) -> Decoded | None:
     """HTTP means the zlib format; some servers send bare deflate instead."""
     first, second = (body + b"\0\0")[:2]
     looks_zlib = first & 15 == 8 and (first << 8 | second) % 31 == 0
@@ -126,14 +131,14 @@ def _inflate(body: bytes, limit: int) -> bytes | None:
     return _zipped(body, _RAW_WINDOW, limit) if content is None else content
 
 
-def _zipped(body: bytes, window: int, limit: int) -> bytes | None:
+def _zipped(body: bytes, window: int, limit: int) -> Decoded | None:
     try:
         return _members(body, window, limit)
     except _BROKEN:
         return _salvage(isal_zlib.decompressobj(window).decompress, body, limit)
 
 
-def _members(body: bytes, window: int, limit: int) -> bytes | None:
+def _members(body: bytes, window: int, limit: int) -> Decoded | None:
     """Gzip members may follow one another; together they are one stream."""
     whole: bytes = b""
     for _ in range(_MEMBERS):
@@ -141,19 +146,20 @@ def _members(body: bytes, window: int, limit: int) -> bytes | None:
         whole += decoder.decompress(body, limit - len(whole))
         body = decoder.unused_data
         if not decoder.eof:
-            return whole or None
+            return (whole, len(whole) < limit) if whole else None
         if len(whole) >= limit or not body.startswith(_GZIP_MAGIC):
             break
-    return whole
+    return whole, False
 
 
-def _brotli(body: bytes, limit: int) -> bytes | None:
+def _brotli(body: bytes, limit: int) -> Decoded | None:
     decoder = brotli.Decompressor()
     try:
         content = _brotli_step(decoder, body, limit)
     except _BROKEN:
         return _salvage(functools.partial(_brotli_step, brotli.Decompressor()), body, limit)
-    return content if content or decoder.is_finished() else None
+    is_cut = not decoder.is_finished()
+    return (content, is_cut and len(content) < limit) if content or not is_cut else None
 
 
 def _brotli_step(decoder: Any, piece: bytes, room: int) -> bytes:
@@ -167,7 +173,7 @@ def _brotli_step(decoder: Any, piece: bytes, room: int) -> bytes:
     return content if room >= 0 else content[:room]
 
 
-def _salvage(step: Step, body: bytes, limit: int) -> bytes | None:
+def _salvage(step: Step, body: bytes, limit: int) -> Decoded | None:
     """What a broken stream gives before it breaks."""
     whole = bytearray()
     try:
@@ -177,7 +183,7 @@ def _salvage(step: Step, body: bytes, limit: int) -> bytes | None:
                 break
     except _BROKEN:
         pass
-    return bytes(whole) or None
+    return (bytes(whole), len(whole) < limit) if whole else None
 
 
 def _pieces(body: bytes) -> Iterator[bytes]:
@@ -189,14 +195,14 @@ def _pieces(body: bytes) -> Iterator[bytes]:
         yield body[position : position + 1]
 
 
-def _zstd(body: bytes, limit: int) -> bytes | None:
+def _zstd(body: bytes, limit: int) -> Decoded | None:
     try:
         return _zstd_frames(body, limit)
     except _BROKEN:
         return _salvage(_zstd_decoder().decompress, body, limit)
 
 
-def _zstd_frames(body: bytes, limit: int) -> bytes | None:
+def _zstd_frames(body: bytes, limit: int) -> Decoded | None:
     """Frames may follow one another, as gzip members do."""
     whole = b""
     for _ in range(_MEMBERS):
@@ -204,10 +210,10 @@ def _zstd_frames(body: bytes, limit: int) -> bytes | None:
         whole += decoder.decompress(body, limit - len(whole))
         body = decoder.unused_data
         if not decoder.eof:
-            return whole or None
+            return (whole, len(whole) < limit) if whole else None
         if len(whole) >= limit or not body:
             break
-    return whole
+    return whole, False
 
 
 def _zstd_decoder() -> zstd.ZstdDecompressor:
