@@ -220,6 +220,35 @@ def test_servers_beyond_the_limit_sleep_on_disk_and_all_get_their_turn(
     assert sorted(got) == sorted(expected)
 
 
+def test_who_cannot_be_visited_makes_room_until_all_had_their_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("joro.store.frontier.AWAKE_LIMIT", 3)
+    frontier = Frontier(tmp_path)
+    awake = add(frontier, [f"http://{number}.example/" for number in range(10)])
+    rounds = [set(awake)]
+    for _ in range(6):
+        frontier.commit(None)
+        assert frontier.is_crowded
+        assert all(frontier.let_sleep(server) for server in awake)
+        awake = frontier.wake()
+        rounds.append(set(awake))
+    assert all(len(each) == 3 for each in rounds)
+    assert len(set.union(*rounds[:5])) == 10  # the second round finds those of the first asleep
+    pages = [frontier.take(server) for server in awake]
+    assert [page.server for page in pages if page is not None] == awake
+
+
+def test_a_server_with_a_page_under_way_does_not_sleep(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    (server,) = add(frontier, ["http://a.example/1", "http://a.example/2"])
+    frontier.take(server)
+    frontier.commit(None)
+    assert not frontier.let_sleep(server)
+    assert frontier.awake() == [server]
+
+
+
 def test_a_page_remembers_where_it_was_found(tmp_path: Path) -> None:
     frontier = Frontier(tmp_path)
     frontier.add([f"{SERVER}/b"], 1, cgi_hops=2, found_on=f"{SERVER}/a")

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from itertools import chain, groupby, takewhile
 from operator import itemgetter
 from pathlib import Path
 
@@ -92,7 +92,8 @@ class Frontier(Written):
         self._put_to_sleep: set[str] = set()  # since the last commit
         self._waits_again: set[int] = set()  # likewise
         self._emptied: set[str] = set()  # servers that on disk still have pages waiting
-        self._sleepers_from: bytes | None = b"w"  # where to look for sleepers; None: nobody sleeps
+        self._wakes_from = b"w"  # where to look for the next sleeper
+        self._has_sleepers = True  # perhaps
         packed = self._db.get(b"mcounts")
         self.counts = msgspec.msgpack.decode(packed, type=Counts) if packed else Counts()
         self.was_closed = self._db.get(b"mclosed") != b"no"  # False: the last process here was killed
@@ -213,22 +214,41 @@ class Frontier(Written):
         return list(self._queues)
 
     def wake(self) -> list[str]:
-        """Let servers that sleep have turns, as many as there is room for; only right after a commit."""
+        """Let servers that sleep have turns, as many as there is room for; only right after a commit.
+
+        One after the other, round and round: whoever was let sleep again comes after all others.
+        """
         woken: list[str] = []
         room = AWAKE_LIMIT - len(self._queues)
-        if room <= 0 or self._sleepers_from is None:
+        if room <= 0 or not self._has_sleepers:
             return woken
-        for key, _ in self.scan(b"w", self._sleepers_from):
+        start = self._wakes_from
+        before = takewhile(lambda entry: entry[0] < start, self.scan(b"w", b"w"))
+        for key, _ in chain(self.scan(b"w", start), before):
             server = key[1:].decode()
             if server in self._queues or server in self._emptied:
                 continue
             if len(woken) == room:
-                self._sleepers_from = key
+                self._wakes_from = key
                 return woken
             self._queues[server] = Queue(more=True)
             woken.append(server)
-        self._sleepers_from = None
+        self._has_sleepers = False
         return woken
+
+    @property
+    def is_crowded(self) -> bool:
+        """Servers sleep because so many are awake."""
+        return self._has_sleepers and len(self._queues) >= AWAKE_LIMIT
+
+    def let_sleep(self, server: str) -> bool:
+        """Let a server make room for others, if none of its pages is under way; only right after a commit."""
+        queue = self._queues.get(server)
+        if queue is None or queue.taken:
+            return False
+        del self._queues[server]
+        self._has_sleepers = True
+        return True
 
     def take(self, server: str) -> Page | None:
         """The server's next page; on disk it stays waiting until `done`."""
@@ -397,7 +417,7 @@ class Frontier(Written):
         self._waits_again.clear()
         if self._put_to_sleep:
             self._put_to_sleep.clear()
-            self._sleepers_from = b"w"
+            self._has_sleepers = True
         if self._seen.unmerged >= MERGE_AT:
             self._merge_seen()
 
