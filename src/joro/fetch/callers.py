@@ -27,7 +27,7 @@ class Callers:
         self._limit = limit
         self._real_s = real_s
         self._out: set[asyncio.Task[None]] = set()
-        self._wake = asyncio.Event()
+        self._waiting: asyncio.Future[None] | None = None
         self.failure: BaseException | None = None
 
     def __len__(self) -> int:
@@ -60,16 +60,18 @@ class Callers:
 
     def wake(self) -> None:
         """Let `wait` return."""
-        self._wake.set()
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
     async def wait(self, seconds: float) -> None:
         """Until a caller is back or `seconds` have passed."""
-        self._wake.clear()
+        loop = asyncio.get_running_loop()
+        self._waiting = loop.create_future()
+        timer = loop.call_later(max(0.0, self._real_s(seconds)), self.wake)
         try:
-            async with asyncio.timeout(max(0.0, self._real_s(seconds))):
-                await self._wake.wait()
-        except TimeoutError:
-            pass
+            await self._waiting
+        finally:
+            timer.cancel()
 
     async def come_home(self, grace_s: float | None) -> None:
         """Let the calls under way end, for a while, and break off the others."""
