@@ -16,7 +16,7 @@ from typing import Any
 import uvloop
 
 from joro import config
-from joro.clock import FastClock
+from joro.clock import FakeClock, FastClock
 from joro.robot import Robot
 from joro.store.collection import Collection
 from joro.testweb.running import OracleClient, Running
@@ -25,6 +25,9 @@ from joro.testweb.running import OracleClient, Running
 COMMIT_EVERY_S = 0.05
 #: Real seconds between two looks at a robot.
 LOOK_EVERY_S = 0.02
+#: Virtual seconds between two commits where time passes only when nobody is at work, and how much longer than
+#: a real second a virtual one may be waited for there.
+STILL_COMMIT_S, STILL_SPEED = 7_200.0, 100_000.0
 
 DAY_S = 86_400.0
 
@@ -45,7 +48,7 @@ class Life:
     def collection(self, **sections: dict[str, Any]) -> Collection:
         """The collection, with the settings changed so from now on."""
         tables = tomllib.loads(config.render(self.web.config))
-        tables.setdefault("archive", {})["commit_every_s"] = self.speed * COMMIT_EVERY_S
+        tables.setdefault("archive", {})["commit_every_s"] = self.speed * COMMIT_EVERY_S or STILL_COMMIT_S
         tables["refresh"] = {"enabled": True}
         for name, values in sections.items():
             self.sections.setdefault(name, {}).update(values)
@@ -90,15 +93,44 @@ def clock_of(oracle: OracleClient) -> FastClock:
     return FastClock(epoch=told["virtual"] + late_s * told["speed"], speed=told["speed"])
 
 
+class StillClock(FakeClock):
+    """Time that stands still while a robot works; what it waits for in real time need not have come then."""
+
+    def real_s(self, seconds: float) -> float:
+        return seconds / STILL_SPEED
+
+
 async def _live(
     collection: Collection, oracle: OracleClient, seeds: list[str], until: Callable[[Robot], bool]
 ) -> Robot:
-    robot = Robot(collection, clock_of(oracle))
+    told = oracle.get("/clock")
+    clock = StillClock(told["virtual"]) if told["speed"] == 0.0 else clock_of(oracle)
+    robot = Robot(collection, clock)
     work = asyncio.create_task(robot.collect(seeds))
-    watch = asyncio.create_task(_stop_when(robot, until))
+    if isinstance(clock, StillClock):
+        watch = asyncio.create_task(_let_time_pass(robot, clock, oracle, until))
+    else:
+        watch = asyncio.create_task(_stop_when(robot, until))
     await work
     watch.cancel()
     return robot
+
+
+async def _let_time_pass(
+    robot: Robot, clock: StillClock, oracle: OracleClient, until: Callable[[Robot], bool]
+) -> None:
+    """From one thing the robot waits for to the next; never while it is at work, however long that takes."""
+    while not until(robot):
+        await asyncio.sleep(0.0)
+        if len(robot._callers):
+            await asyncio.sleep(0.001)
+        elif (wait_s := robot._seconds_to_wait()) > 0.0:
+            oracle.get("/clock", pass_s=wait_s)
+            await clock.advance(wait_s)
+            robot._callers.wake()
+        else:
+            robot._callers.wake()
+    robot.stop()
 
 
 async def _stop_when(robot: Robot, until: Callable[[Robot], bool]) -> None:

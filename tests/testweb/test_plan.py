@@ -95,7 +95,7 @@ def test_the_bench_profile_has_only_plain_hosts() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"hosts": 0}, {"pages": 10}, {"speed": 0.0}, {"profile": "x"}, {"addresses": "own", "dns_port": -1}],
+    [{"hosts": 0}, {"pages": 10}, {"speed": -1.0}, {"profile": "x"}, {"addresses": "own", "dns_port": -1}],
 )
 def test_impossible_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(UsageError):

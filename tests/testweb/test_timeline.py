@@ -16,3 +16,10 @@ def test_now_follows_the_real_clock() -> None:
     timeline = Timeline.of(real, FakeClock(5_000.0), speed=60.0)
     asyncio.run(real.advance(2.0))
     assert timeline.now() == 5_120.0
+
+
+def test_time_that_stands_still_passes_when_it_is_told_to() -> None:
+    timeline = Timeline.still(5_000.0)
+    assert timeline.let_pass is not None
+    timeline.let_pass(60.0)
+    assert (timeline.now(), timeline.at(timeline.read())) == (5_060.0, 5_060.0)

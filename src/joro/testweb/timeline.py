@@ -25,6 +25,7 @@ class Timeline:
     real: float
     virtual: float
     speed: float
+    let_pass: Callable[[float], None] | None = None  # where time passes only by being told to
 
     @classmethod
     def of(cls, real: Clock, virtual: Clock, speed: float) -> Timeline:
@@ -32,6 +33,16 @@ class Timeline:
         readings = [(real.now(), virtual.now(), real.now()) for _ in range(COMPARISONS)]
         before, there, after = min(readings, key=lambda reading: reading[2] - reading[0])
         return cls(real.now, (before + after) / 2, there, speed)
+
+    @classmethod
+    def still(cls, start: float) -> Timeline:
+        """A time that passes only when it is told to: nothing is late, however slow the machine."""
+        moment = [start]
+
+        def let_pass(seconds: float) -> None:
+            moment[0] += seconds
+
+        return cls(lambda: moment[0], start, start, 1.0, let_pass)
 
     def now(self) -> float:
         """Virtual time now."""

@@ -43,8 +43,7 @@ class TestWeb:
         self.plan = planning.make(settings)
         self.site = Site(self.plan)
         self.log = AccessLog(settings.log)
-        virtual = FastClock(epoch=EPOCH, speed=settings.speed)
-        self.timeline = Timeline.of(RealClock(), virtual, settings.speed)
+        self.timeline = _timeline(settings.speed)
         self.oracle = Oracle(self.site, self.log, self.timeline)
         self._moods = moods.Moods(settings.seed, self.date)
         self.ready = Ready(settings.memory_bytes)
@@ -159,3 +158,9 @@ def bound(kind: socket.SocketKind, address: str, port: int) -> socket.socket:
         raise PortInUse(f"port {port} is taken", remedy="give another one, or 0 for any free one") from None
     listener.setblocking(False)
     return listener
+
+
+def _timeline(speed: float) -> Timeline:
+    if speed == 0.0:
+        return Timeline.still(EPOCH)
+    return Timeline.of(RealClock(), FastClock(epoch=EPOCH, speed=speed), speed)

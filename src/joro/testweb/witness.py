@@ -84,10 +84,13 @@ class Witness:
         self._log.reset()
         return {"forgotten": forgotten}
 
-    def clock(self, _: Arguments) -> Any:
-        """Virtual and real time of the same moment."""
-        real, timeline = self._timeline.read(), self._timeline
-        return {"virtual": timeline.at(real), "real": real, "speed": timeline.speed, "epoch": EPOCH}
+    def clock(self, arguments: Arguments) -> Any:
+        """Virtual and real time of the same moment; where it stands still, after `pass_s` more seconds."""
+        timeline = self._timeline
+        if timeline.let_pass is not None:
+            timeline.let_pass(float(arguments.get("pass_s", 0.0)))
+        real, speed = timeline.read(), 0.0 if timeline.let_pass is not None else timeline.speed
+        return {"virtual": timeline.at(real), "real": real, "speed": speed, "epoch": EPOCH}
 
     def _virtual(self, rows: Rows) -> np.ndarray[Any, np.dtype[np.float64]]:
         return np.array([self._timeline.at(start) for start in rows["start"].tolist()])
