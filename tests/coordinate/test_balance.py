@@ -73,6 +73,28 @@ def test_what_a_neighbour_cannot_reach_is_not_handed_over() -> None:
     assert hand_over(costs, np.array([0]), np.array([[0.0, 9.0], [-9.0, 0.0]])).tolist() == [0]
 
 
+def test_a_server_too_big_for_move_goes_if_the_later_of_both_is_done_earlier_and_half_comes_back() -> None:
+    """Its one server costs A 90 and B 20; B has 34 more. After it had gone, B would have 54 and A nothing."""
+    costs, owners = np.array([[90.0, 10.0, 30.0], [20.0, 24.0, 10.0]]), np.array([0, 1, 1])
+    moves = np.array([[0.0, 30.0], [-30.0, 0.0]])
+    assert hand_over(costs, owners, moves).tolist() == [1, 0, 1]
+
+
+def test_it_stays_where_that_helps_nobody() -> None:
+    costs, owners = np.array([[90.0, 10.0], [80.0, 20.0]]), np.array([0, 1])
+    assert hand_over(costs, owners, np.array([[0.0, 35.0], [-35.0, 0.0]])).tolist() == [0, 1]
+
+
+@given(st.integers(0, 99), st.integers(1, 6))
+def test_more_rounds_never_end_later(seed: int, rounds: int) -> None:
+    chance = np.random.default_rng(seed)
+    costs, owners = chance.lognormal(sigma=2.0, size=(4, 30)), chance.integers(0, 4, 30)
+    ends = [
+        loads(costs, equalise(costs, owners, [(0, 1), (0, 2), (2, 3)], some)).max() for some in (0, rounds, 9)
+    ]
+    assert ends == sorted(ends, reverse=True)
+
+
 @given(st.integers(0, 99), st.integers(2, 6))
 def test_rounds_of_handing_over_keep_one_owner_for_each_server(seed: int, robots: int) -> None:
     chance = np.random.default_rng(seed)

@@ -239,8 +239,8 @@ _DIFFERENCES = """\
   give {up_s1} × here; like by like {up_taken} × taken (11.1 or more in {reached} of {count} seeds) and
   {up_foretold} × foretold (S1: 8.3). S1 does not say how many rounds it ran, nor what its tree is; both
   matter. After {few_rounds} rounds the slowest robot is foretold {few} h (S1: 146.2), after {rounds}, which
-  are used here, {many} h. Where a huge server is stuck with a robot whose neighbours are all far from it,
-  the rule ends badly: that is the other end of the range.
+  are used here, the best of them {many} h. Nor does it say what becomes of a server that costs more than is
+  to be moved: here it goes where both end earlier for it, and something comes back (`coordinate/balance.py`).
 - S1's slowest by fastest is 9.9 (109.5 / 11.0). Here the rule gives {ratio_taken}, and at most 9.9 in
   {even} of {count} seeds.
 - S1's text says 37.1 for random; its table 7 gives 1216.1 / 33.8 = 36.0. Here {random_ratio}.
