@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from joro.url import server_of
 from tests.scenarios.archived import responses
 from tests.scenarios.stage import done, serve_web
+from tests.scenarios.village import Site, linking, village
 
 pytestmark = pytest.mark.slow
 
@@ -27,3 +29,29 @@ def test_each_trap_costs_less_than_two_hundred_visits(tmp_path: Path) -> None:
         assert max(traps.values()) < 200, traps
         reachable = set(web.oracle.get("/reachable"))
         assert len(reachable - archived) <= len(reachable) // 50
+
+
+class Wildcard(dict[str, Site]):
+    """Every name under `trap.example` is a host with one page, which leads to five others."""
+
+    def __missing__(self, host: str) -> Site:
+        chance = random.Random(host)
+        names = [f"http://{chance.getrandbits(40):010x}.trap.example/" for _ in range(5)]
+        return {"/": linking(*names, head=f"<meta name=description content='{chance.random()}'>")}
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_domain_that_has_every_name_costs_little_and_keeps_nobody_else_waiting(
+    tmp_path: Path, processes: int
+) -> None:
+    good = {"/": linking(*(f"/{number}" for number in range(40)))}
+    good |= {f"/{number}": linking() for number in range(40)}
+    with village(Wildcard({"good.example": good})) as place:
+        collection = place.collection(tmp_path / "c", politeness={"interval_s": 0.05})
+        seeds = ("http://www.trap.example/", "http://good.example/")
+        done("crawl", "-q", "-C", collection, "-p", processes, *seeds)
+    assert len(place.paths("good.example")) == 41
+    trapped = [row for row in place.rows if row["host"].endswith("trap.example")]
+    assert 30 < len(trapped) < 200 * processes
+    said = done("explain", "-C", collection, "http://more.trap.example/")
+    assert "hosts of trap.example led only to further hosts of it" in " ".join(said.split())

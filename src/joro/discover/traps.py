@@ -23,6 +23,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
 from typing import Protocol
 
+from joro.discover.crowds import Crowds
 from joro.discover.patterns import kinds
 from joro.discover.trap_records import CHANCES, TRIES, Account, State, pack, unpack
 from joro.url import server_of
@@ -66,6 +67,7 @@ class Traps:
 
     def __init__(self, load: Callable[[str], bytes | None] = lambda server: None) -> None:
         self._load = load
+        self.crowds = Crowds(load)
         self._states: OrderedDict[str, State | None] = OrderedDict()
         self._leaving: dict[str, bytes] = {}
 
@@ -73,9 +75,11 @@ class Traps:
         """Those of a page's links, none known yet, that are worth registering, in their proper spelling."""
         admitted = []
         for url in urls:
-            state = self._state(server_of(url))
+            server = server_of(url)
+            state = self._state(server)
             if state is None:
-                admitted.append(url)
+                if not self.crowds.why_shut(server):
+                    admitted.append(url)
                 continue
             proper = state.aliases.proper(url) if state.aliases.idle else url
             chain = kinds(proper)
@@ -119,9 +123,10 @@ class Traps:
 
     def verdict(self, url: str) -> str | None:
         """Why the URL should not be visited, in words; None when it may."""
-        state = self._state(server_of(url))
+        server = server_of(url)
+        state = self._state(server)
         if state is None:
-            return None
+            return self.crowds.why_shut(server) or None
         proper = state.aliases.proper(url)
         if proper != url:
             return f"a part of the URL makes no difference here; the same page is {proper}"
@@ -135,9 +140,10 @@ class Traps:
             self._states[server] = unpack(saved)
 
     def unsaved(self, *, all_states: bool = False) -> Iterator[tuple[str, bytes]]:
-        """(server, state) of servers about which enough is new, or about which anything is."""
+        """(server, state) of servers about which enough is new, or anything; and of domains."""
         yield from self._leaving.items()
         self._leaving.clear()
+        yield from self.crowds.unsaved()
         least = 1 if all_states else SAVED_EVERY
         for server, state in self._states.items():
             if state is not None and state.unsaved >= least:

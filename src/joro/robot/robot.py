@@ -77,7 +77,10 @@ class Robot:
         """One turn of one server: one request, all that it leads to, and when to come again."""
         self._forbidden = self._orders.forbids()
         if self._forbidden is not None and self._forbidden(f"{server}/robots.txt"):
-            self._leave_all_out(server)
+            self._leave_all_out(server, Outcome.UNWANTED)
+            return
+        if self._traps.crowds.why_shut(server):
+            self._leave_all_out(server, Outcome.TRAP)
             return
         errand = self._exclusions.errand(server)
         page, before = self._next_page(server) if errand is None else (Page(errand.url, 0, server), None)
@@ -143,9 +146,9 @@ class Robot:
             return Outcome.UNWANTED
         return Outcome.TRAP if self._traps.verdict(url) is not None else None
 
-    def _leave_all_out(self, server: str) -> None:
+    def _leave_all_out(self, server: str, refusal: Outcome) -> None:
         while (page := self._take(server)) is not None:
-            self._leave_out(page, self._keeper.before(page), Outcome.UNWANTED)
+            self._leave_out(page, self._keeper.before(page), refusal)
         self._turns.give_back(server, None)
 
     def _leave_out(self, page: Page, before: PageRecord | None, refusal: Outcome) -> None:
@@ -200,6 +203,8 @@ class Robot:
         visit, before, page, outline = one.visit, one.before, one.page, one.outline
         read_at = self._watcher.learn(visit, page, before, one.digest, outline)
         if outline is not None and one.verdict.follow:
+            if visit.outcome is Outcome.OK and not self.frontier.server(page.server).visited:
+                self._traps.crowds.note(page.url, outline.to_follow)
             self._register(outline.to_follow, page)
         main = outline.main if outline is not None else 0
         learns = self._keeper.learns
