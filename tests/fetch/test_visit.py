@@ -426,7 +426,7 @@ async def elsewhere(zone: Zone, held: str, path: Path) -> tuple[Visit | Later, l
 def test_where_too_many_are_at_a_hosts_second_address_nobody_goes_there(tmp_path: Path) -> None:
     zone = {"a.example": ["127.0.0.3", "127.0.0.4"]}
     found, order, connections = run(elsewhere(zone, "127.0.0.4", tmp_path))
-    assert (found, connections) == (Later(1000.5), 0)
+    assert (found, connections) == (Later(1000.5, "127.0.0.4"), 0)
     assert order == ["127.0.0.4", "127.0.0.3"]  # the dead one need not be tried again
 
 

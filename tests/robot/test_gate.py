@@ -4,6 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from joro.clock import FakeClock
 from joro.config import Politeness
 from joro.coordinate.exchange import Exchange
@@ -16,9 +18,12 @@ from joro.store.frontier import Frontier
 A = "http://a.example"
 
 
-def gate(path: Path, clock: FakeClock, frontier: Frontier, **manners: Any) -> Gate:
+def gate(
+    path: Path, clock: FakeClock, frontier: Frontier, turns: Turns | None = None, **manners: Any
+) -> Gate:
     neighbours = Exchange(path / "exchange", Share(), frontier)
-    return Gate(Turns(None), Manners(Politeness(**manners)), frontier, neighbours, clock, lambda server: 20.0)
+    turns = turns if turns is not None else Turns(None)
+    return Gate(turns, Manners(Politeness(**manners)), frontier, neighbours, clock, lambda server: 20.0)
 
 
 def test_a_server_gets_its_turn_when_it_has_rested(tmp_path: Path) -> None:
@@ -51,4 +56,27 @@ def test_who_waited_until_hours_ended_waits_until_they_begin(tmp_path: Path) -> 
     assert one.take() is None
     asyncio.run(clock.advance(79_199.0))
     assert one.take() == A
+    frontier.close()
+
+
+def test_who_only_stands_in_line_makes_room_for_those_that_sleep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("joro.store.frontier.AWAKE_LIMIT", 40)
+    clock, frontier, turns = FakeClock(1000.0), Frontier(tmp_path), Turns()
+    one = gate(tmp_path, clock, frontier, turns)
+    frontier.add([f"http://crowd{number}.example/" for number in range(40)], 0)
+    frontier.add(["http://good.example/"], 0)
+    woken, came = frontier.settle(lambda server: 9), []
+    for _ in range(2):
+        one.enter(woken)
+        while (server := one.take()) is not None:
+            turns.give_back(server, 9000.0, "192.0.2.1")
+            came.append(server)
+        frontier.commit(None)
+        one.make_room()
+        woken = frontier.wake()
+        assert len(woken) == 24  # 16 stay in line
+    assert came[:40] == [f"http://crowd{number}.example" for number in range(40)]
+    assert "http://good.example" in woken
     frontier.close()

@@ -13,11 +13,12 @@ import resource
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from joro.clock import Clock
 from joro.config import Fetch, Identity
 from joro.errors import ConfigError
-from joro.fetch.address import AddressLimits
+from joro.fetch.address import AddressLimits, Hold
 from joro.fetch.guard import Guard
 from joro.fetch.http import Client, Exchange, Limits
 from joro.fetch.resolver import Resolver
@@ -38,9 +39,20 @@ def user_agent(identity: Identity, version: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Later:
     """The server was not asked: too many are at its address, its hours are over, or the breaker forbids; come
-    again then."""
+    again then. Where an address is named, others may be before it there: it is to wait in line."""
 
     at: float
+    line: str = ""
+
+
+class Lines(Protocol):
+    """Who waits at which address, as `schedule.turns` knows it; nobody does where it is not crowded."""
+
+    @property
+    def crowded(self) -> Mapping[str, object]: ...
+    def may_pass(self, server: str, line: str) -> bool: ...
+    def passed(self, server: str, line: str, free_at: float) -> None: ...
+    def freed(self, line: str, free_at: float) -> None: ...
 
 
 class Visitor:
@@ -55,6 +67,8 @@ class Visitor:
         self.closes_at: Callable[[], float] = lambda: math.inf
         #: When from a moment on a server may be asked, by its hours: they may have ended by now.
         self.opens_at: Callable[[str, float], float] = lambda server, now: now
+        #: Who waits for which address: nobody goes there before them.
+        self.lines: Lines | None = None
         self._ports = _ports(settings.ports)
         self._proxy_resolves = proxy_resolves(settings)
         self._family = family_of(settings.bind_address)
@@ -75,17 +89,24 @@ class Visitor:
         return self._client.open_transfers
 
     async def visit(
-        self, page: Page, fields: Sequence[str] = (), *, pause_s: float = 0.0, once: bool = True
+        self,
+        page: Page,
+        fields: Sequence[str] = (),
+        *,
+        pause_s: float = 0.0,
+        once: bool = True,
+        in_run: bool = False,
     ) -> Visit | Later:
         """Ask for one page and report what happened; `fields` are further header lines (see `validators`).
 
         A dead server is an observation, just as a 404 is: the schedule learns from both. `pause_s` is how
         long its address must have been left alone before. `once`: the server gets no second request
-        without a pause, even if it cut the connection at the first.
+        without a pause, even if it cut the connection at the first. `in_run`: it was asked just now and is
+        asked on, whoever waits for its address.
         """
         host = _host_of(page.server or server_of(page.url))
         if self._proxy_resolves and not is_address(host):
-            return await self._ask(page, [""], fields, pause_s, once)
+            return await self._ask(page, [""], fields, pause_s, once, in_run)
         addresses = self._resolver.known(host)
         if addresses is None:
             addresses = await self._resolver.addresses(host)
@@ -97,7 +118,7 @@ class Visitor:
             now = self._clock.now()
             return Visit(page, now, Outcome.FORBIDDEN_ADDRESS, address=addresses[0], detail=refusal)
         allowed = self._reachable(allowed)[:ADDRESSES_TRIED]
-        visit = await self._ask(page, allowed, fields, pause_s, once)
+        visit = await self._ask(page, allowed, fields, pause_s, once, in_run)
         if isinstance(visit, Visit) and visit.address != addresses[0] and visit.response is not None:
             self._resolver.prefer(host, visit.address)
         return visit
@@ -117,7 +138,13 @@ class Visitor:
         return ours or addresses[:1]
 
     async def _ask(
-        self, page: Page, addresses: list[str], fields: Sequence[str], pause_s: float, once: bool
+        self,
+        page: Page,
+        addresses: list[str],
+        fields: Sequence[str],
+        pause_s: float,
+        once: bool,
+        in_run: bool,
     ) -> Visit | Later:
         """Ask at the first address where someone is, and at none where too many of us are."""
         server = page.server or server_of(page.url)
@@ -131,23 +158,43 @@ class Visitor:
             opens_at = self.opens_at(server, start)
             if opens_at > start:
                 return Later(opens_at)
-            held = limits.try_hold(address, start, pause_s) if limits is not None else None
+            held = self._hold(limits, server, address, start, pause_s, in_run) if limits is not None else None
             if limits is not None and held is None:
                 if address != addresses[0]:
                     self._resolver.prefer(_host_of(server), address)  # no use in asking the dead ones again
-                return Later(limits.free_at(address, start, pause_s))
+                return Later(limits.free_at(address, start, pause_s), "" if in_run else address)
             try:
                 exchange = await self._client.get(
                     page.url, address=address, port=port, fields=fields, once=once
                 )
             finally:
                 if held is not None:
-                    held.release(self._clock.now())
+                    self._release(held, address, pause_s)
             if exchange.connected:
                 break
         if exchange.held_off_s:
             return Later(self._clock.now() + exchange.held_off_s)
         return self._report(page, start, exchange, address)
+
+    def _hold(
+        self, limits: AddressLimits, server: str, address: str, now: float, pause_s: float, in_run: bool
+    ) -> Hold | None:
+        """Leave to be at an address, if it can be had and nobody was there to ask for it before."""
+        lines = self.lines
+        if lines is None or address not in lines.crowded:
+            return limits.try_hold(address, now, pause_s)
+        if not in_run and not lines.may_pass(server, address):
+            return None
+        held = limits.try_hold(address, now, pause_s)
+        if held is not None:
+            lines.passed(server, address, now + pause_s)
+        return held
+
+    def _release(self, held: Hold, address: str, pause_s: float) -> None:
+        now = self._clock.now()
+        held.release(now)
+        if self.lines is not None and address in self.lines.crowded:
+            self.lines.freed(address, now + pause_s)
 
     def _report(self, page: Page, start: float, exchange: Exchange, address: str) -> Visit:
         response = exchange.response

@@ -16,6 +16,9 @@ from joro.fetch.politeness import Manners
 from joro.schedule.turns import Turns
 from joro.store.frontier import Frontier
 
+#: Servers let sleep at once: each that comes instead costs a turn, if only to be sent to the end of a line.
+LET_SLEEP = 200
+
 
 class Gate:
     """The turns of one robot; `usual_s` is the pause of a server."""
@@ -55,6 +58,16 @@ class Gate:
         resumed_at = self._started_at + self._usual_s(server)
         self._wary_until = max(self._wary_until, resumed_at)
         return resumed_at
+
+    def make_room(self) -> None:
+        """Where servers sleep because so many are awake, let others sleep who only stand in line.
+
+        Only right after a commit. They are woken again as all others are, round and round.
+        """
+        if self._frontier.is_crowded:
+            for server in self._turns.last_in_line(LET_SLEEP):
+                if self._frontier.let_sleep(server):
+                    self._turns.leave(server)
 
     def take(self) -> str | None:
         """The server whose turn it is. Hours may have ended while it waited for one of us to be free."""

@@ -90,7 +90,7 @@ class Robot:
             return
         visit = await self._visit(page, before, errand)
         if isinstance(visit, Later):
-            self._postpone(page, errand, visit.at)
+            self._postpone(page, errand, visit.at, visit.line)
             return
         if errand is None:
             self._exclusions.used(server)
@@ -112,8 +112,9 @@ class Robot:
         once = self._manners.of(server).interval_s > 0
         fields = validators(self._keeper.validators(before)) if before is not None else ()
         try:
-            pause_s = self._manners.address_interval_s(server, in_run=self.frontier.server(server).run > 0)
-            return await self._visitor.visit(page, fields, pause_s=pause_s, once=once)
+            in_run = self.frontier.server(server).run > 0
+            pause_s = self._manners.address_interval_s(server, in_run=in_run)
+            return await self._visitor.visit(page, fields, pause_s=pause_s, once=once, in_run=in_run)
         except asyncio.CancelledError:  # we hang up, perhaps before the server has read it: twice the pause
             record = self.frontier.server(server)
             record.ready_at = max(record.ready_at, self._clock.now() + 2.0 * self.usual_s(server))
@@ -253,12 +254,12 @@ class Robot:
             self.frontier.add(self.neighbours.sow([errand.server + TDM_FILE]), 0)
         return visit
 
-    def _postpone(self, page: Page, errand: Errand | None, until: float) -> None:
+    def _postpone(self, page: Page, errand: Errand | None, until: float, line: str = "") -> None:
         if errand is not None:
             self._exclusions.retry(errand)
         else:
             self.frontier.put_back(page)
-        self._turns.give_back(page.server, until)
+        self._turns.give_back(page.server, until, line)
 
     def _ready_at(self, visit: Visit) -> float:
         """When the server of a visit just ended may be visited again."""
@@ -332,7 +333,7 @@ class Robot:
         self.neighbours = joined(Premises(self, *inside))
         self._gate = Gate(self._turns, self._manners, self.frontier, self.neighbours, clock, self.usual_s)
         self._visitor.closes_at = lambda: self.neighbours.open_until
-        self._visitor.opens_at = self._manners.next_open
+        self._visitor.opens_at, self._visitor.lines = self._manners.next_open, self._turns
         self._exclusions.may_ask, self._manners.stretch = self.neighbours.may_enter, self.neighbours.stretch
         watching = self.frontier, refresh, self._keeper, self._boundary, self.neighbours
         self._watcher = Watcher(*watching, self._register, self._exclusions.rules, discovers=discovers)
@@ -360,6 +361,7 @@ class Robot:
             self.frontier.keep_trap_state(server, state)
         self.frontier.commit((position.name, position.offset) if position.name else None)
         due += self.neighbours.after_commit()
+        self._gate.make_room()
         self._gate.enter([*self.frontier.wake(), *due])
         self._keeper.plan_if_due()
         self._committed_at = self._clock.now()

@@ -1,9 +1,11 @@
 """Whose turn is it?
 
-In:    servers with the moment from which each may be visited again; perhaps their rank and pool.
+In:    servers with the moment from which each may be visited again; perhaps their rank and pool; the lines in
+       which some stand for an IP address.
 Out:   the next server that is ready, and how long to wait if none is.
 Never: hands out a server twice: from `take` until `give_back` it is busy, so no server ever sees
-       two of our requests at once. Gives a pool more sockets than are its.
+       two of our requests at once. Gives a pool more sockets than are its, or a turn to somebody who is not
+       first in line.
 Paper: S0, waiting / downloading / idle; S3, one connection to a server at a time.
 """
 
@@ -11,9 +13,10 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from joro.schedule.lines import Lines
 from joro.schedule.sockets import Pool, Pools
 
 
@@ -42,10 +45,13 @@ class Turns:
         self._heap: list[tuple[float, int, str]] = []
         self._ready_at: dict[str, float] = {}  # waiting servers; a heap entry that differs is stale
         self._busy: set[str] = set()
+        self._lines = Lines()  # the first of each has its turn like others
+        #: Addresses for which somebody stands in line: only there `may_pass` and the like need to be asked.
+        self.crowded: Mapping[str, object] = self._lines.by_name
         self._count = 0  # first come, first served among equals
 
     def __len__(self) -> int:
-        """Servers waiting for their turn."""
+        """Servers waiting for their turn; where some stand in line, the first of them."""
         return len(self._ready_at)
 
     def is_busy(self, server: str) -> bool:
@@ -54,7 +60,7 @@ class Turns:
 
     def enter(self, server: str, ready_at: float) -> None:
         """Let a server wait for its turn, unless it waits already or is being visited."""
-        if server in self._busy:
+        if server in self._busy or self._lines.is_behind(server):
             return
         if server not in self._ready_at:
             self._push(server, ready_at)
@@ -135,20 +141,58 @@ class Turns:
             heapq.heappop(ready)
         return False
 
-    def give_back(self, server: str, ready_at: float | None) -> None:
-        """The visit is over: wait until `ready_at`, or leave when it is None."""
+    def give_back(self, server: str, ready_at: float | None, line: str = "") -> None:
+        """The visit is over: wait until `ready_at`, or leave when it is None.
+
+        With a line there was no visit: the address of that name is free from `ready_at` on, at the soonest,
+        and all who were sent away there wait one behind the other.
+        """
         self._busy.remove(server)
         pool = self._pool.pop(server, None)
         if pool is not None:
             self._taken[pool] -= 1
+        if server in self._lines and (ready_at is None or not self._lines.stands_in(server, line)):
+            self._leave_line(server)
         if ready_at is not None:
-            self._push(server, ready_at)
+            if line:
+                self._lines.join(server, line, ready_at)
+            if not self._lines.is_behind(server):
+                self._push(server, ready_at)
+
+    def may_pass(self, server: str, line: str) -> bool:
+        """Does nobody stand before the server in that line?"""
+        return self._lines.first(line) in (None, server)
+
+    def passed(self, server: str, line: str, free_at: float) -> None:
+        """A server that is busy was let in; the next may come then."""
+        self._lines.expect(line, free_at)
+        self._leave_line(server)
+
+    def freed(self, line: str, free_at: float) -> None:
+        """A visit has ended: when the first in line may come is known now."""
+        first = self._lines.first(line)
+        if first is None:
+            return
+        self._lines.expect(line, free_at)
+        if self._ready_at.get(first, free_at) != free_at:
+            self._pool.pop(first, None)
+            self._push(first, free_at)
+
+    def last_in_line(self, most: int) -> list[str]:
+        """Servers whose turn is far off, because so many wait for their address."""
+        return self._lines.last(most)
 
     def leave(self, server: str) -> None:
         """A server that is not being visited waits no longer."""
         assert server not in self._busy, f"{server} is being visited"
         self._ready_at.pop(server, None)
         self._pool.pop(server, None)
+        self._leave_line(server)
+
+    def _leave_line(self, server: str) -> None:
+        following = self._lines.leave(server)
+        if following is not None:
+            self._push(*following)
 
     def next_ready_at(self) -> float:
         """When the next server gets its turn; infinity when none waits, but for a socket of its pool."""
