@@ -6,6 +6,7 @@ import pytest
 
 from joro.config import Override, Scope
 from joro.discover.scope import Boundary, is_generated
+from joro.errors import ConfigError
 from joro.store.orders import EMBARGO, TAKEDOWN, Order, OrderBook
 
 
@@ -24,6 +25,18 @@ def test_a_domain_includes_its_subdomains_and_nothing_that_only_looks_alike() ->
         "http://example.jp.evil.com/",
     ]
     assert boundary.within(urls, 0) == urls[:2]
+
+
+@pytest.mark.parametrize("written", ["日本.jp", ".xn--wgv71a.jp", "*.日本.JP"])
+def test_a_domain_may_be_written_as_people_do(written: str) -> None:
+    boundary = Boundary(Scope(domains=(written,)))
+    assert boundary.within(["http://a.xn--wgv71a.jp/", "http://jp/"], 0) == ["http://a.xn--wgv71a.jp/"]
+
+
+@pytest.mark.parametrize("written", ["http://a.jp/", "a.jp/x", "a.jp:8080", "", "a b.jp"])
+def test_what_is_no_domain_is_refused(written: str) -> None:
+    with pytest.raises(ConfigError, match=r'is no domain; write it like "example\.jp"'):
+        Boundary(Scope(domains=(written,)))
 
 
 def test_long_urls_are_left_alone() -> None:

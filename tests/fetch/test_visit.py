@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pycurl
 import pytest
 import uvloop
 
@@ -15,6 +16,7 @@ from joro.clock import Clock, FakeClock, RealClock
 from joro.config import Fetch
 from joro.errors import ConfigError
 from joro.fetch.address import AddressLimits
+from joro.fetch.route import route_of
 from joro.fetch.visit import Later, Visitor, validators
 from joro.model import Outcome, Page, Visit
 from joro.url import canonical, join
@@ -316,6 +318,14 @@ def test_what_a_breaker_refuses_was_no_visit_and_is_tried_again_later() -> None:
     assert second.at > 1000.0
 
 
+def test_with_a_breaker_requests_come_one_by_one() -> None:
+    versions = [
+        dict(route_of(Fetch(breaker=breaker)).options())[pycurl.HTTP_VERSION]
+        for breaker in ("", "127.0.0.1:8766")
+    ]
+    assert versions == [pycurl.CURL_HTTP_VERSION_2TLS, pycurl.CURL_HTTP_VERSION_1_1]
+
+
 def test_behind_a_breaker_a_dead_address_is_passed_over_too() -> None:
     async def scenario() -> Visit:
         zone = {"a.example": ["127.0.0.3", "127.0.0.4"]}
@@ -345,6 +355,10 @@ def test_a_proxy_in_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch
         ({"proxy": "socks5h://127.0.0.1:1"}, r"fetch\.proxy: an socks5h proxy"),
         ({"proxy": "gopher://127.0.0.1:1"}, r"fetch\.proxy = 'gopher://127\.0\.0\.1:1' is not"),
         ({"proxy": "127.0.0.1:8080"}, r"fetch\.proxy = '127\.0\.0\.1:8080' is not"),
+        ({"proxy": "socks5://127.0.0.1:99999"}, r"fetch\.proxy = 'socks5://127\.0\.0\.1:99999' is not"),
+        ({"breaker": "x"}, r"fetch\.breaker = 'x' is not a host and a port"),
+        ({"breaker": "127.0.0.1"}, r"fetch\.breaker = '127\.0\.0\.1' is not"),
+        ({"breaker": "127.0.0.1:99999"}, r"fetch\.breaker = '127\.0\.0\.1:99999' is not"),
         ({"proxy": "socks5://p.example", "breaker": "127.0.0.1:1"}, r"fetch\.breaker and fetch\.proxy"),
         ({"bind_address": "192.0.2.1"}, r"fetch\.bind_address: 192\.0\.2\.1 is none of this machine's"),
         ({"bind_address": "eth99"}, r"fetch\.bind_address: eth99 is none"),

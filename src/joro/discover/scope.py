@@ -18,7 +18,8 @@ from collections.abc import Callable
 
 from joro.config import PerServer, Scope
 from joro.discover.globs import Globs
-from joro.url import host_of, server_of
+from joro.errors import ConfigError
+from joro.url import host_of, server_of, try_canonical
 
 #: Paths that a program answers, besides everything with a query.
 _GENERATED = re.compile(
@@ -36,6 +37,14 @@ def is_generated(url: str) -> bool:
     return "?" in url or _GENERATED.search(url, url.index("/", 8)) is not None
 
 
+def _domain(text: str) -> str:
+    """A domain as the hosts of canonical URLs have it."""
+    url = try_canonical(f"http://{text.removeprefix('*').lstrip('.')}/")
+    if url is None or url != f"http://{host_of(url)}/":
+        raise ConfigError(f"scope.domains: {text!r} is no domain", remedy='write it like "example.jp"')
+    return host_of(url)
+
+
 class Boundary:
     """The operator's scope, made ready for thousands of questions a second."""
 
@@ -43,7 +52,7 @@ class Boundary:
         self._forbids = forbids
         self._settings = PerServer(settings)
         self._plain = None if settings.rules else settings  # without rules nobody has to be looked up
-        self._domains = tuple(domain.lower().lstrip(".") for domain in settings.domains)
+        self._domains = tuple(map(_domain, settings.domains))
         self._suffixes = tuple(f".{domain}" for domain in self._domains)
         self._include = Globs(settings.include, "scope.include")
         self._exclude = Globs(settings.exclude, "scope.exclude")

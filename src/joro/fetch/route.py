@@ -77,15 +77,29 @@ def route_of(settings: Fetch) -> Route:
             "fetch.breaker and fetch.proxy are both set, and a request can take only one way",
             remedy="leave one of them out",
         )
+    if settings.breaker and not _port_of(f"//{settings.breaker}"):
+        raise ConfigError(
+            f"fetch.breaker = {settings.breaker!r} is not a host and a port",
+            remedy='write it like "127.0.0.1:8766"',
+        )
     return Route(
         proxy=settings.proxy,
         breaker=settings.breaker,
         bind_address=settings.bind_address,
-        http2=settings.http2,
+        http2=settings.http2 and not settings.breaker,  # it counts requests that come one by one
         verify_tls=settings.verify_tls,
         ca_file=settings.ca_file or _system_authorities(),
         keep_alive_s=settings.keep_alive_s,
     )
+
+
+def _port_of(url: str) -> int | None:
+    """The port a URL names, None where it names none; 0 is no port, nor is what cannot be one."""
+    try:
+        parts = urlsplit(url)
+        return parts.port if parts.hostname else 0
+    except ValueError:
+        return 0
 
 
 def _system_authorities() -> str:
@@ -99,7 +113,7 @@ def proxy_resolves(settings: Fetch) -> bool:
         return False
     known = (*_PINNED_PROXIES, *_RESOLVING_PROXIES)
     parts = urlsplit(settings.proxy)
-    if parts.scheme not in known or not parts.hostname:
+    if parts.scheme not in known or not parts.hostname or _port_of(settings.proxy) == 0:
         raise ConfigError(
             f"fetch.proxy = {settings.proxy!r} is not a proxy we know",
             remedy=f"write one of {', '.join(f'{each}://host:port' for each in known)}",
