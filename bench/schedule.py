@@ -8,8 +8,10 @@ Looks at entries that are not due yet count as cost, not as decisions. All is co
 It is the robot's own code (`Keeper`, `Frontier`) on a frontier as a crawl leaves it, in steady state, but for
 requests, reading and the archive. What deciding costs is the difference between two processes that take
 turns on frontiers alike. One decides. The other visits as many known pages in no order at all: it reads their
-records, lets them wait, takes them, writes records and queues and servers, commits, and decides nothing. CPU
-time is that of the whole processes, RocksDB's threads included. Planning rounds are counted apart.
+records, lets them wait, takes them, notes what they were like (digests and validators, which the archive and
+the next request need, whoever decides when that is made), writes records and queues and servers, commits, and
+decides nothing. Both take visits in as the robot does, a few at a time. CPU time is that of the whole
+processes, RocksDB's threads included. Planning rounds are counted apart.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from joro.clock import FakeClock
 from joro.config import Refresh
 from joro.model import Outcome, Response, Visit
 from joro.robot.arrivals import MOST
-from joro.robot.keeper import Keeper
+from joro.robot.keeper import Keeper, seen
 from joro.robot.lessons import dated
 from joro.robot.planner import Planner
 from joro.robot.policy import Policy
@@ -213,8 +215,8 @@ class Stand:
         records = [record for record in self.frontier.records(self._drawn_marks()) if record is not None]
         assert len(records) == COMMIT
         servers = [server_of(record.url) for record in records if self.frontier.wait_again(record)]
-        for visit, before, _, _ in self._visits(servers):
-            self.frontier.done(visit, before.hops, before.upkeep)
+        for visit, before, digest, main in self._visits(servers):
+            self.frontier.done(visit, before.hops, seen(visit, before.upkeep, digest, main))
             self.visits += 1
 
     def _drawn_marks(self) -> NDArray[np.uint64]:

@@ -246,7 +246,7 @@ class Keeper:
     ) -> Lesson:
         lesson = Lesson(visit.page, visit.time, care, None, server=server)
         if visit.outcome is _OK or visit.outcome in KEPT:
-            lesson.after, lesson.is_seen = _seen(visit, care, digest, main), True
+            lesson.after, lesson.is_seen = seen(visit, care, digest, main), True
             if self._settings.languages and lesson.after.captured_at == visit.time:
                 lesson.after.language = _language_of(visit)
             if care is not None and care.body:
@@ -326,7 +326,7 @@ def _language_of(visit: Visit) -> str:
     return document_of(visit.page.url, visit.response).language
 
 
-def _seen(visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep:
+def seen(visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep:
     """What is known of a page that was there, but for what the visit taught."""
     response = visit.response
     assert response is not None
