@@ -11,6 +11,7 @@ import pytest
 from joro.archive.merge import read_manifest
 from joro.cli import crawling
 from joro.config import Config
+from joro.coordinate.report import Report
 from joro.store.collection import Collection
 from tests.archive.examples import visit, writer
 
@@ -62,3 +63,9 @@ def test_indexes_are_merged_while_robots_work(tmp_path: Path, monkeypatch: pytes
 
     asyncio.run(work())
     assert [entry.lines for entry in read_manifest(collection.archive).runs] == [8]
+
+
+def test_what_nobody_asked_for_was_not_visited() -> None:
+    outcomes = {"ok": 5, "gone": 1, "disallowed": 2, "trap": 1_000, "forbidden address": 1}
+    report = Report(found=1_012, visited=1_009, bytes=2_000_000, outcomes=outcomes)
+    assert crawling.summary(report) == "6 pages visited (5 ok), 1,003 left out, 3 waiting, 2.0 MB"
