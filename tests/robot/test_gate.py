@@ -80,3 +80,29 @@ def test_who_only_stands_in_line_makes_room_for_those_that_sleep(
     assert came[:40] == [f"http://crowd{number}.example" for number in range(40)]
     assert "http://good.example" in woken
     frontier.close()
+
+
+def test_who_is_not_to_be_visited_for_long_makes_room_for_those_that_sleep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("joro.store.frontier.AWAKE_LIMIT", 3)
+    clock, frontier, turns = FakeClock(1000.0), Frontier(tmp_path), Turns()
+    one = gate(tmp_path, clock, frontier, turns)
+    frontier.add([f"http://{name}.example/" for name in ("busy1", "busy2", "soon", "good")], 0)
+    one.enter(frontier.settle(lambda server: 9))
+    for again_s in (86_400.0, 86_400.0, 20.0):
+        server = one.take()
+        assert server is not None
+        turns.give_back(server, 1000.0 + again_s)
+        frontier.server(server).ready_at = 1000.0 + again_s
+    frontier.commit(None)
+    one.make_room()
+    woken = frontier.wake()
+    assert (len(woken), len(turns)) == (2, 1)  # who waits for its usual pause stays
+    for _ in range(3):
+        one.enter(woken)
+        frontier.commit(None)
+        one.make_room()
+        woken = frontier.wake()
+    assert one.take() == "http://good.example"
+    frontier.close()

@@ -17,7 +17,9 @@ from joro.schedule.turns import Turns
 from joro.store.frontier import Frontier
 
 #: Servers let sleep at once: each that comes instead costs a turn, if only to be sent to the end of a line.
-LET_SLEEP = 200
+LET_SLEEP = 1_000
+#: Whoever waits longer than servers usually do makes room: it throttles us, is down, or has other hours.
+LONG_S = 60.0
 
 
 class Gate:
@@ -60,12 +62,13 @@ class Gate:
         return resumed_at
 
     def make_room(self) -> None:
-        """Where servers sleep because so many are awake, let others sleep who only stand in line.
+        """Where servers sleep because so many are awake, let others sleep who only wait.
 
         Only right after a commit. They are woken again as all others are, round and round.
         """
         if self._frontier.is_crowded:
-            for server in self._turns.last_in_line(LET_SLEEP):
+            waiting = self._turns.waiting_past(self._clock.now() + LONG_S, LET_SLEEP)
+            for server in (*self._turns.last_in_line(LET_SLEEP), *waiting):
                 if self._frontier.let_sleep(server):
                     self._turns.leave(server)
 

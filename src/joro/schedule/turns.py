@@ -14,6 +14,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Protocol
 
 from joro.schedule.lines import Lines
@@ -181,6 +182,11 @@ class Turns:
     def last_in_line(self, most: int) -> list[str]:
         """Servers whose turn is far off, because so many wait for their address."""
         return self._lines.last(most)
+
+    def waiting_past(self, moment: float, most: int) -> list[str]:
+        """Servers whose turn comes after that moment, whoever is first in a line excepted."""
+        late = (server for server, at in self._ready_at.items() if at > moment and server not in self._lines)
+        return list(islice(late, most))
 
     def leave(self, server: str) -> None:
         """A server that is not being visited waits no longer."""
