@@ -157,6 +157,11 @@ def _known_by(base: str) -> dict[str, str | None]:
     return known
 
 
+def shed() -> None:
+    """Remember no link that was joined."""
+    _joined.clear()
+
+
 class Joiner:
     """Joins links to one base URL: made once per page, called once per link."""
 

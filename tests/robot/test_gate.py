@@ -79,6 +79,19 @@ def test_who_only_stands_in_line_makes_room_for_those_that_sleep(
         assert len(woken) == 24  # 16 stay in line
     assert came[:40] == [f"http://crowd{number}.example" for number in range(40)]
     assert "http://good.example" in woken
+
+
+def test_who_was_visited_under_shorter_pauses_rests_as_long_as_the_new_ones(tmp_path: Path) -> None:
+    clock, frontier = FakeClock(1000.0), Frontier(tmp_path)
+    record = frontier.server(A)
+    record.ended_at, record.ready_at = 999.0, 1001.0
+    one = gate(tmp_path, clock, frontier)
+    one.enter([A])
+    one.renew()
+    asyncio.run(clock.advance(1.0))
+    assert one.take() is None
+    asyncio.run(clock.advance(18.0))
+    assert one.take() == A
     frontier.close()
 
 

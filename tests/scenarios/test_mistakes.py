@@ -99,7 +99,7 @@ def test_settings_that_cannot_be(collection: Path, settings: bytes, says: str) -
     assert says in refused("crawl", "-C", collection, "http://127.0.0.1:9/")
 
 
-@pytest.mark.parametrize("command", ["crawl", "index", "stats", "portal", "run"])
+@pytest.mark.parametrize("command", ["crawl", "index", "stats", "portal", "run", "pause", "resume"])
 def test_a_directory_that_is_no_collection(tmp_path: Path, command: str) -> None:
     assert f"run: joro init {tmp_path}" in refused(command, "-C", tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -148,7 +148,8 @@ def test_a_full_disk_stops_the_crawl_and_room_lets_it_go_on(tmp_path: Path) -> N
         serve_web(tmp_path, "--hosts", 40, "--pages", 2000, "--roles", "normal") as web,
         small_disk(tmp_path / "disk", 8) as disk,
     ):
-        path = web.collection(disk / "c", politeness={"interval_s": 0.0})
+        no_guard = {"disk_reserve_mb": 0}
+        path = web.collection(disk / "c", politeness={"interval_s": 0.0}, machine=no_guard)
         (disk / "ballast").write_bytes(bytes(4_000_000))
         line = refused("crawl", "-q", "-C", path, *web.seeds)
         assert "make room" in line

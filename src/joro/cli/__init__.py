@@ -25,6 +25,8 @@ COMMANDS = {
     "run": ("run", "Collect, index and serve: everything together."),
     "crawl": ("crawl", "Collect pages, starting at the seeds given."),
     "cooperate": ("cooperate", "Collect for a manager, together with other robots."),
+    "pause": ("pausing", "Let all robots of a collection stand still."),
+    "resume": ("pausing", "Let robots that were paused go on."),
     "refresh": ("refresh", "Visit known pages again, to keep them fresh."),
     "index": ("index", "Make collected pages searchable."),
     "search": ("search", "Search the collected pages."),

@@ -20,6 +20,7 @@ from joro.store.accounts import Coverage, coverage
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
 from joro.store.layout import share_count, shares, total_counts
+from joro.store.pause import Pause, paused
 from joro.store.records import Counts, ServerRecord
 
 #: So many of the largest servers are listed.
@@ -75,6 +76,7 @@ def _facts(collection: Collection) -> dict[str, Any]:
         "plan": msgspec.to_builtins(combined(plans)) if plans else None,
         "robots_planning": len(plans),
         "batches": msgspec.to_builtins(batches),
+        "paused": msgspec.to_builtins(paused(collection.path)),
     }
 
 
@@ -119,6 +121,9 @@ def _print(facts: dict[str, Any]) -> None:
             if list(reasons[account]) != [account]:
                 table.add_row(f"    [dim]{reason}[/]", f"[dim]{number:,}[/]")
     console = Console()
+    if facts["paused"] is not None:
+        word = str(msgspec.convert(facts["paused"], Pause))
+        console.print(word, style="bold", highlight=False, markup=False, soft_wrap=True)
     console.print(table)
     console.print(_sizes(facts), "\n[bold]largest servers[/]", highlight=False)
     for server, number in facts["largest_servers"].items():

@@ -36,3 +36,13 @@ class Machine:
     """What of this machine may be used."""
 
     processes: int = setting(1, "robots on this machine, each with a share of the servers", least=1, most=256)
+    disk_reserve_mb: int = setting(
+        500,
+        "robots stand still while less is free on the disk, and go on when there is room; 0 = off",
+        least=0,
+    )
+    memory_limit_mb: int = setting(
+        0,
+        "a robot that takes more memory drops its caches and starts nothing until it is less; 0 = off",
+        least=0,
+    )

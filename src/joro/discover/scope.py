@@ -50,6 +50,10 @@ class Boundary:
 
     def __init__(self, settings: Scope, forbids: Callable[[], Forbidden | None] = lambda: None) -> None:
         self._forbids = forbids
+        self.renew(settings)
+
+    def renew(self, settings: Scope) -> None:
+        """Go by these settings from now on."""
         self._settings = PerServer(settings)
         self._plain = None if settings.rules else settings  # without rules nobody has to be looked up
         self._domains = tuple(map(_domain, settings.domains))

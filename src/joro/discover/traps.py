@@ -150,6 +150,13 @@ class Traps:
                 state.unsaved = 0
                 yield server, pack(state)
 
+    def shed(self) -> None:
+        """Keep no state in memory; what is new in them is saved with the next commit."""
+        for server, state in self._states.items():
+            if state is not None and state.unsaved:
+                self._leaving[server] = pack(state)
+        self._states.clear()
+
     def _state(self, server: str) -> State | None:
         if server in self._states:
             self._states.move_to_end(server)

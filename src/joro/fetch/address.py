@@ -58,7 +58,7 @@ class AddressLimits:
 
     def __init__(self, path: Path, per_address: int, *, alone: bool = False) -> None:
         self._is_alone = alone  # no other process uses the file: then counting is enough
-        self._per_address = min(per_address, MOST_HOLDERS)
+        self.renew(per_address)
         self._held: dict[int, int] = {}  # cell → one bit for each of its locks that is ours
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -69,6 +69,10 @@ class AddressLimits:
                 f"{path} cannot be used ({error.strerror})", remedy="check the disk and permissions"
             ) from None
         self._used_at = memoryview(self._map).cast("d")
+
+    def renew(self, per_address: int) -> None:
+        """Let so many be at an address from now on; who is at one stays."""
+        self._per_address = min(per_address, MOST_HOLDERS)
 
     def try_hold(self, address: str, now: float, interval_s: float = 0.0) -> Hold | None:
         """Leave to visit `address`, if fewer than `per_address` do and none did for `interval_s`."""

@@ -194,6 +194,10 @@ class Exclusions:
                 del self._errands[host]
         return stranded
 
+    def shed(self) -> None:
+        """Keep no rules in memory: the frontier has them."""
+        self._known.clear()
+
     def _recall(self, server: str) -> tuple[RobotsRecord, Robots] | None:
         record = self._frontier.robots(server)
         return self._remember(server, record) if record is not None else None

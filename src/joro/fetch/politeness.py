@@ -36,13 +36,17 @@ class Manners:
     """
 
     def __init__(self, settings: Politeness, chance: random.Random | None = None) -> None:
-        self._settings = PerServer(settings)
         self._chance = chance or random.Random()
-        self._pace = Pace(settings.fast_servers_percent)
-        texts = {settings.window, *(str(rule.changes.get("window", "")) for rule in settings.rules)}
-        self._windows = {text: Window.parse(text) for text in texts if text}
+        self.renew(settings)
         #: How many times as long pauses are at a server that other robots visit, too: each asks less often.
         self.stretch: Callable[[str], float] = lambda server: 1.0
+
+    def renew(self, settings: Politeness) -> None:
+        """Go by these settings from now on; what was promised before stands."""
+        texts = {settings.window, *(str(rule.changes.get("window", "")) for rule in settings.rules)}
+        self._windows = {text: Window.parse(text) for text in texts if text}
+        self._settings = PerServer(settings)
+        self._pace = Pace(settings.fast_servers_percent)
 
     def of(self, server: str) -> Politeness:
         """The settings that hold for a server."""

@@ -41,6 +41,7 @@ class Gate:
         self._clock = clock
         self._usual_s = usual_s
         self._started_at = self._wary_until = clock.now()
+        self._renewed_at = 0.0
 
     @property
     def is_wary(self) -> bool:
@@ -72,12 +73,22 @@ class Gate:
                 if self._frontier.let_sleep(server):
                     self._turns.leave(server)
 
+    def renew(self) -> None:
+        """Pauses may have become longer: who was visited before must have had one of the new length, too."""
+        self._renewed_at = self._clock.now()
+
+    def _rested_at(self, server: str) -> float:
+        if not self._renewed_at:
+            return 0.0
+        ended_at = self._frontier.server(server).ended_at
+        return ended_at + self._usual_s(server) if ended_at < self._renewed_at else 0.0
+
     def take(self) -> str | None:
         """The server whose turn it is. Hours may have ended while it waited for one of us to be free."""
         now = self._clock.now()
         while (server := self._turns.take(now)) is not None:
             is_ours = self._neighbours.may_enter(server)
-            opens_at = self._manners.next_open(server, now)
+            opens_at = self._manners.next_open(server, max(now, self._rested_at(server)))
             if opens_at <= now and is_ours:
                 return server
             self._turns.give_back(server, opens_at if is_ours else None)

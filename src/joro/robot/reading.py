@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from joro.archive.metadata import Facts
-from joro.config import Config
+from joro.config import Config, Scope
 from joro.discover.traps import Traps
 from joro.discover.wanted import Verdict, Wanted
 from joro.model import Outcome, Page, Response, Visit
@@ -32,11 +32,15 @@ class Reading:
     ) -> None:
         self._name = settings.identity.name
         self._noted = settings.archive.metadata
-        self._wanted = Wanted(settings.scope)
+        self.renew(settings.scope)
         self._keeper = keeper
         self._watcher = watcher
         self._traps = traps
         self._visited = visited
+
+    def renew(self, scope: Scope) -> None:
+        """Want what these settings say, from now on."""
+        self._wanted = Wanted(scope)
 
     def read(self, one: Arrival) -> None:
         """What the page says, and whether we want it."""

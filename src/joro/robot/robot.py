@@ -49,6 +49,8 @@ from joro.robot.longest import LongestFirst
 from joro.robot.planner import Planner, PlanReport
 from joro.robot.premises import Premises
 from joro.robot.reading import Reading
+from joro.robot.renewal import Renewal, Rules
+from joro.robot.standing import Standing
 from joro.robot.watcher import Watcher
 from joro.schedule.turns import Turns
 from joro.store.collection import Collection
@@ -339,6 +341,9 @@ class Robot:
         self._watcher = Watcher(*watching, self._register, self._exclusions.rules, discovers=discovers)
         known = self._keeper, self._watcher, self._traps
         self._reading = Reading(settings, *known, lambda server: self.frontier.server(server).visited)
+        rules = Rules(self._manners, limits, self._boundary, self._reading, self._gate)
+        renewal, drops = Renewal(collection, rules.take_over), (self._traps.shed, self._exclusions.shed)
+        self._standing = Standing(collection, clock, renewal, drops, tells=share.number == 0)
         self._replay(collection)
         limit = settings.archive.warc_limit_bytes
         self._archive = WarcWriter(
@@ -348,6 +353,7 @@ class Robot:
     def _commit_if_due(self) -> None:
         late = self._clock.now() - self._committed_at >= self._settings.archive.commit_every_s
         urgent = self._has_promised or self.neighbours.wants_commit
+        urgent |= self._standing.is_still and self._uncommitted > 0 and not len(self._callers)
         if late or urgent or self._uncommitted >= COMMIT_EVERY_VISITS:
             self._commit()
 
@@ -405,12 +411,12 @@ class Robot:
             self.frontier.add(self.neighbours.sow(self._boundary.within(seeds, 0)), 0)
             self._commit()
             self._gate.enter(self.frontier.awake())
-            self._callers.send()
             while not self._is_over() and not (self.neighbours.alone and self.is_idle):
-                await self._callers.wait(self._seconds_to_wait())
-                await self._call_off()
+                self._standing.look()
                 self._commit_if_due()
                 self._callers.send()
+                await self._callers.wait(self._seconds_to_wait())
+                await self._call_off()
             await self._callers.come_home(GRACE_S if self._stopping else None)
         finally:
             await self._leave()
@@ -441,20 +447,11 @@ class Robot:
 
     def report(self) -> Report:
         """This robot in numbers."""
-        counts = self.frontier.counts
-        return Report(
-            self.visits,
-            counts.found,
-            counts.visited,
-            counts.bytes,
-            counts.outcomes,
-            self._visitor.open_sockets,
-            self.is_idle,
-            dict(self.neighbours.sent),
-            dict(self.neighbours.read),
-            revisits=self.revisits,
-            word=self.neighbours.word,
-        )
+        counts, mail = self.frontier.counts, self.neighbours
+        pages = counts.found, counts.visited, counts.bytes, counts.outcomes
+        now = self._visitor.open_sockets, self.is_idle, dict(mail.sent), dict(mail.read)
+        word = self._standing.word or mail.word
+        return Report(self.visits, *pages, *now, revisits=self.revisits, word=word)
 
     def _is_over(self, under_way: int = 0) -> bool:
         full = self._page_limit is not None and self.visits + under_way >= self._page_limit
@@ -462,7 +459,8 @@ class Robot:
 
     def _next_server(self) -> str | None:
         """The server whose turn it is, if anyone may start at all; if more are ready, others are sent too."""
-        if self._is_over(len(self._callers)) or self._clock.now() >= self.neighbours.open_until:
+        is_shut = self._standing.is_still or self._clock.now() >= self.neighbours.open_until
+        if is_shut or self._is_over(len(self._callers)):
             return None
         server = self._gate.take()
         if server is None and self.frontier.has_found:
@@ -473,11 +471,12 @@ class Robot:
         return server
 
     def _seconds_to_wait(self) -> float:
-        """Until a server is ready, or a commit is due."""
-        due_at = self._committed_at + self._settings.archive.commit_every_s
+        """Until a server is ready, or a commit or a look around is due."""
+        due_at = min(self._committed_at + self._settings.archive.commit_every_s, self._standing.looks_at)
         closes_at = self.neighbours.open_until
         if self._clock.now() < closes_at:
-            ready_at = math.inf if self._callers.is_full else self._turns.next_ready_at()
+            nobody = self._callers.is_full or self._standing.is_still
+            ready_at = math.inf if nobody else self._turns.next_ready_at()
             due_at = min(due_at, closes_at, ready_at)
         self._wakes_at = due_at
         return due_at - self._clock.now()
