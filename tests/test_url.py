@@ -279,3 +279,10 @@ def test_a_page_below_a_directory_has_a_surt_below_that_of_the_directory(start: 
     assert page is not None
     assume(page.startswith(prefix))
     assert surt(page).startswith(url.surt_under(prefix))
+
+
+def test_links_that_were_forgotten_are_joined_as_before() -> None:
+    joiner = url.Joiner("http://a.example/b/c")
+    assert joiner("d?e") == "http://a.example/b/d?e"
+    url.shed()
+    assert url.Joiner("http://a.example/b/c")("d?e") == joiner("d?e") == "http://a.example/b/d?e"

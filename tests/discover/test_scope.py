@@ -146,3 +146,11 @@ def test_what_an_order_forbids_does_not_belong_from_then_on(tmp_path: Path) -> N
     assert boundary.within(urls, 0) == ["http://b.example/"]
     assert boundary.refusal("http://a.example/x") == "an order forbids it"
     assert boundary.refusal("http://b.example/") == ""
+
+
+def test_a_new_scope_holds_at_once() -> None:
+    boundary = Boundary(Scope())
+    urls = ["http://a.example/x/1", "http://a.example/y"]
+    assert boundary.within(urls, 0) == urls
+    boundary.renew(Scope(exclude=("*/x/*",)))
+    assert boundary.within(urls, 0) == ["http://a.example/y"]

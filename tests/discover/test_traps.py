@@ -158,6 +158,18 @@ def test_a_state_is_saved_now_and_then_and_all_at_the_end() -> None:
     assert list(traps.unsaved(all_states=True)) == []
 
 
+def test_states_that_leave_memory_are_saved_and_known_again() -> None:
+    saved: dict[str, bytes] = {}
+    traps = Traps(saved.get)
+    barren(traps, SAVED_EVERY - 1)
+    verdict = traps.verdict("http://a/c/1")
+    traps.shed()
+    saved.update(traps.unsaved())
+    traps.shed()
+    assert list(saved) == ["http://a"]
+    assert traps.verdict("http://a/c/1") == verdict is not None
+
+
 def test_a_page_without_text_is_nothing_new() -> None:
     traps = Traps()
     assert traps.observe("http://a/1", Likeness(), WATCHED_FROM) == 0.0

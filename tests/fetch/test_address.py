@@ -96,6 +96,13 @@ def test_no_more_than_so_many_hold_an_address_within_a_process(tmp_path: Path) -
         assert limits.try_hold("10.0.0.2", 0.0) is not None
 
 
+def test_as_many_hold_an_address_as_may_now(tmp_path: Path) -> None:
+    with limits_at(tmp_path / "a", 1) as limits:
+        limits.renew(2)
+        holds = [limits.try_hold("10.0.0.1", 0.0) for _ in range(3)]
+        assert [hold is not None for hold in holds] == [True, True, False]
+
+
 def test_what_is_released_can_be_held_again_and_twice_does_no_harm(tmp_path: Path) -> None:
     with limits_at(tmp_path / "a") as limits:
         first = limits.try_hold("::1", 0.0)

@@ -67,6 +67,13 @@ def test_rules_are_read_again_when_they_are_too_old(stage: Stage) -> None:
     assert turns == ["rules", "page", "page", "page", "rules", "page", "page"]
 
 
+def test_rules_that_leave_memory_are_not_asked_for_again(stage: Stage) -> None:
+    assert stage.turn(HOUR) == "rules"
+    stage.frontier.commit(None)
+    stage.exclusions.shed()
+    assert stage.turn(HOUR) == "page"
+
+
 def test_a_server_left_alone_for_longer_than_rules_are_good_for_is_asked_for_pages_too(stage: Stage) -> None:
     assert [stage.turn(12 * HOUR) for _ in range(5)] == ["rules", "page", "rules", "page", "rules"]
 

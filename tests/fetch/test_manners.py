@@ -284,3 +284,11 @@ def test_an_infinite_interval_and_none_at_all_are_kept_too(story: list[Visit], n
     for ended in story:
         assert Manners(Politeness(interval_s=float("inf"))).finished(never, ended, None, now) == float("inf")
         assert Manners(Politeness(interval_s=0.0)).finished(always, ended, None, now) >= now
+
+
+def test_new_rules_hold_from_the_next_visit_on() -> None:
+    life = Life(Politeness(interval_s=20.0))
+    assert life.wait(visit()) == 20.0
+    life.manners.renew(Politeness(interval_s=5.0, rules=(Override(("b.example",), {"interval_s": 9.0}),)))
+    assert life.wait(visit()) == 5.0
+    assert life.manners.of("http://b.example").interval_s == 9.0

@@ -222,5 +222,7 @@ def test_a_robot_that_takes_too_much_memory_stands_still_until_it_may_have_it(
         change(collection, machine={"memory_limit_mb": 4_000})
         wait_for(lambda: len(asked(web)) > before + 20)
         assert robot.said.count("standing still") == 1, robot.said
+    rules = [row["host"] for row in asked(web) if row["path"] == "/robots.txt"]
+    assert len(rules) == len(set(rules))  # what was dropped from memory was known all the same
     assert set(responses(collection).values()) == {1}
     done("archive", "check", "-C", collection)

@@ -195,7 +195,7 @@ class Exclusions:
         return stranded
 
     def shed(self) -> None:
-        """Keep no rules in memory: the frontier has them."""
+        """Keep no rules in memory: the frontier has them. Only right after a commit."""
         self._known.clear()
 
     def _recall(self, server: str) -> tuple[RobotsRecord, Robots] | None:

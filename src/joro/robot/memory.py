@@ -27,7 +27,7 @@ def resident_bytes() -> int:
         return 0
 
 
-def give_back(drops: Iterable[Callable[[], None]]) -> None:
+def give_back(drops: Iterable[Callable[[], object]]) -> None:
     """Drop what can be made anew, and let the machine have what that frees."""
     for drop in (url.shed, *drops):
         drop()

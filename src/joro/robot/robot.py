@@ -342,7 +342,8 @@ class Robot:
         known = self._keeper, self._watcher, self._traps
         self._reading = Reading(settings, *known, lambda server: self.frontier.server(server).visited)
         rules = Rules(self._manners, limits, self._boundary, self._reading, self._gate)
-        renewal, drops = Renewal(collection, rules.take_over), (self._traps.shed, self._exclusions.shed)
+        renewal = Renewal(collection, rules.take_over)
+        drops = self._commit, self._traps.shed, self._exclusions.shed
         self._standing = Standing(collection, clock, renewal, drops, tells=share.number == 0)
         self._replay(collection)
         limit = settings.archive.warc_limit_bytes

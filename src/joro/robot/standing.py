@@ -42,7 +42,7 @@ class Standing:
         collection: Collection,
         clock: Clock,
         renewal: Renewal,
-        drops: Sequence[Callable[[], None]] = (),
+        drops: Sequence[Callable[[], object]] = (),
         *,
         tells: bool = True,
     ) -> None:
