@@ -74,7 +74,7 @@ def import_all() -> int:
 
 def _tables(port: int) -> dict[str, dict[str, object]]:
     place = {"hosts": {"*": "127.0.0.1"}, "ports": {"80": port}, "allow_addresses": ["127.0.0.0/8"]}
-    no_guard: dict[str, object] = {"disk_reserve_mb": 0}  # two pages find room, or an error says there is none
+    no_guard: dict[str, object] = {"disk_reserve_mb": 0}  # two pages find room, or an error says so
     return {"fetch": place, "politeness": {"interval_s": 0.0}, "machine": no_guard}
 
 
