@@ -23,8 +23,9 @@ PROBE_URLS = 50
 #: Milliseconds per KB of two pages of one server differ by about so much (the standard deviation of their
 #: logarithm): small pages cost as much time as larger ones do.
 PAGE_SPREAD = 1.0
-#: A guess is off by so much, as long as fewer measurements than `GUESSES` can be compared with guesses; S1's
-#: robots differ by as much. However few they are off by, a robot may stand anywhere: so much remains.
+#: A guess is taken to be off by so much, as long as fewer measurements than `GUESSES` can be compared with
+#: guesses: the most by which a robot of S1 differs (0.2 to 0.76, as `cooperate_world` fits them). However few
+#: they are off by, a robot may stand anywhere: so much remains. Nobody has measured any of the three.
 GUESS_SPREAD = 0.7
 GUESSES = 20
 LEAST_SPREAD = 0.3
