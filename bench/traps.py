@@ -1,9 +1,10 @@
 """What do traps cost, and does the guard against them cost honest pages?
 
 Measured: every trap of the test web, and its larger honest and news hosts, each collected whole over HTTP by
-a plain sequential loop with `discover.traps` in it, until nothing is left. `most_fetches` counts requests
-beyond the host's honest pages, of the worst trap; `honest_share` the honest pages fetched, over all hosts;
-then CPU time of the guard per page, its new links included, and of its likeness.
+a plain sequential loop with `discover.traps` in it, until nothing is left; and a domain that has every name,
+with five new servers on each page. `most_fetches` counts requests beyond the honest pages, of the worst
+trap; `honest_share` the honest pages fetched, over all hosts; then CPU time of the guard per page, its new
+links included, and of its likeness.
 Left out: what the frontier and the seen set cost.
 """
 
@@ -11,13 +12,15 @@ from __future__ import annotations
 
 import heapq
 import http.client
+import random
 import time
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from joro.discover.traps import Traps
+from joro.discover.traps import WATCHED_FROM, Traps
 from joro.parse.charset import charset_of, decode
 from joro.parse.html import Tree
 from joro.parse.likeness import Likeness, likeness_of
@@ -30,6 +33,11 @@ from joro.url import fingerprint, join, path_of, server_of
 
 SEEDS = (7, 8)
 LIMIT = 5_000
+#: What endless pages are made of.
+STOCK = (
+    "time river stone house green light walk quiet paper garden morning winter summer train letter window "
+    "music story market bridge forest island harbor engine doctor kitchen village mountain border copper"
+).split()
 LARGE = 60  # pages; small honest hosts are not watched
 
 
@@ -89,6 +97,61 @@ class Walk:
                 heapq.heappush(self._queue, (hops, fingerprint(url), url))
 
 
+@dataclass
+class Tour:
+    """Collects the servers of a domain, one page after the other, until nothing waits."""
+
+    fetch: Fetch
+    traps: Traps = field(init=False)
+    fetched: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)  # URL → why
+    guard_s: float = 0.0
+    _servers: Counter[str] = field(default_factory=Counter)  # known, with pages fetched
+    _seen: set[str] = field(default_factory=set)
+    _queue: deque[str] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        self.traps = Traps(is_known=self._servers.__contains__)
+
+    def collect(self, front: str, limit: int = LIMIT) -> Tour:
+        """Everything that can be reached from the front page."""
+        self._register([front])
+        while self._queue and len(self.fetched) < limit:
+            url = self._queue.popleft()
+            is_watched = self._servers[server_of(url)] >= WATCHED_FROM
+            reason = self.traps.verdict(url) or (None if is_watched else self.traps.shuns(server_of(url)))
+            if reason is not None:
+                self.refused[url] = reason
+            else:
+                self._visit(url)
+        return self
+
+    def _visit(self, url: str) -> None:
+        links, likeness = _read(url, self.fetch(url))
+        self.fetched.append(url)
+        start = time.process_time()
+        self.traps.observe(url, likeness, self._servers[server_of(url)], links)
+        self._servers[server_of(url)] += 1
+        self._register(links, url)
+        self.guard_s += time.process_time() - start
+
+    def _register(self, urls: list[str], source: str = "") -> None:
+        new = [url for url in dict.fromkeys(urls) if url not in self._seen]
+        self._seen.update(new)
+        for url in self.traps.admit(new, source):
+            self._servers[server_of(url)] += 0
+            self._queue.append(url)
+
+
+def every_name(url: str) -> Reply:
+    """A domain of which every name is a server, each with a page of its own that leads to five more."""
+    chance = random.Random(url)
+    text = " ".join(chance.choices(STOCK, k=120))
+    links = [f"http://{chance.getrandbits(40):010x}.every.example/" for _ in range(5)]
+    anchors = "".join(f'<a href="{link}">{chance.choice(STOCK)}</a>' for link in links)
+    return Reply(200, "text/html", f"<title>Sub</title><p>{text}</p>{anchors}".encode())
+
+
 def _read(url: str, reply: Reply) -> tuple[list[str], Likeness]:
     if reply.location:
         target = join(url, reply.location)
@@ -142,6 +205,7 @@ def figures() -> dict[str, tuple[float, str]]:
                 if host["role"] == "trap":
                     most = max(most, len(set(walk.fetched) - honest))
                 guard_s, pages = guard_s + walk.guard_s, pages + len(walk.fetched)
+    most = max(most, len(Tour(every_name).collect("http://www.every.example/").fetched))
     return {
         "traps.most_fetches": (most, "fetches"),
         "traps.honest_share": (found / wanted, "share"),

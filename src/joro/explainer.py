@@ -17,7 +17,7 @@ from joro.archive.index import CaptureIndex
 from joro.archive.times import warc_date
 from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
-from joro.discover.traps import Traps
+from joro.discover.traps import WATCHED_FROM, Traps
 from joro.discover.wanted import Wanted
 from joro.fetch import robotstxt
 from joro.fetch.guard import Guard
@@ -229,7 +229,8 @@ class _Inquiry:
 
     def _trap(self) -> Decision:
         traps = Traps(self._home.trap_state) if self._home else Traps()
-        verdict = traps.verdict(self._url)
+        is_watched = self._record.collected >= WATCHED_FROM
+        verdict = traps.verdict(self._url) or (None if is_watched else traps.shuns(self._server))
         return Decision("trap", verdict is None, verdict or "no sign of a trap")
 
     def _robots_txt(self) -> Decision:

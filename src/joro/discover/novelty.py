@@ -42,17 +42,17 @@ class Memory(msgspec.Struct, array_like=True):
         new = total = 0
         for piece in pieces:
             total += len(piece)
-            if not self._learn(xxh3_64_intdigest(piece)):
+            if not self.learn(xxh3_64_intdigest(piece)):
                 continue
             if new < ENOUGH_BYTES and len(piece) < ECHO_LIMIT_BYTES:
                 echo = echo if echo is not None else frozenset(_WORD.findall(url.encode()))
                 rest = [word for word in _WORD.findall(piece) if word not in echo]
-                if not rest or not self._learn(xxh3_64_intdigest(b" ".join(rest), 1)):
+                if not rest or not self.learn(xxh3_64_intdigest(b" ".join(rest), 1)):
                     continue
             new += len(piece)
         return min(1.0, new / ENOUGH_BYTES, new / (total * ENOUGH_SHARE)) if new else 0.0
 
-    def _learn(self, mark: int) -> bool:
+    def learn(self, mark: int) -> bool:
         """Remember a piece; True when it was not known."""
         if _holds(self.recent, mark):
             return False

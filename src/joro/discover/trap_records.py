@@ -1,8 +1,8 @@
-"""What is remembered of the traps of a server?
+"""What is remembered of the traps of a server, and of a domain?
 
 In:    nothing: these are records.
-Out:   accounts of kinds of URLs, and all that is known of one server, packed and unpacked.
-Never: judges: that is `traps`' business.
+Out:   accounts of kinds of URLs, and all that is known of one server or domain, packed and unpacked.
+Never: judges: that is the business of `traps` and `domains`.
 """
 
 from __future__ import annotations
@@ -53,3 +53,19 @@ class State(msgspec.Struct, array_like=True):
 
 pack = msgspec.msgpack.Encoder().encode
 unpack = msgspec.msgpack.Decoder(State).decode
+
+
+class Domain(msgspec.Struct, array_like=True):
+    """All that is known about the servers of one domain."""
+
+    servers: int = 0  # found
+    account: Account = msgspec.field(default_factory=Account)  # of their first pages
+    said: Memory = msgspec.field(default_factory=Memory)
+    words: Memory = msgspec.field(default_factory=Memory)  # used lately
+    proven: list[int] = msgspec.field(default_factory=list)  # fingerprints of servers that said something new
+    probes: list[str] = msgspec.field(default_factory=list)  # servers let in although the domain is closed
+    unsaved: int = 0
+
+
+pack_domain = msgspec.msgpack.Encoder().encode
+unpack_domain = msgspec.msgpack.Decoder(Domain).decode

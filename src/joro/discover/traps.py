@@ -23,7 +23,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
 from typing import Protocol
 
-from joro.discover.crowds import Crowds
+from joro.discover.domains import Domains
 from joro.discover.patterns import kinds
 from joro.discover.trap_records import CHANCES, TRIES, Account, State, pack, unpack
 from joro.url import server_of
@@ -63,11 +63,15 @@ class Text(Protocol):
 
 
 class Traps:
-    """The guard of one process; `load` finds a server's saved state."""
+    """The guard of one process; `load` finds a saved state, `is_known` tells whether a server has pages."""
 
-    def __init__(self, load: Callable[[str], bytes | None] = lambda server: None) -> None:
+    def __init__(
+        self,
+        load: Callable[[str], bytes | None] = lambda server: None,
+        is_known: Callable[[str], bool] = lambda server: True,
+    ) -> None:
         self._load = load
-        self.crowds = Crowds(load)
+        self._domains = Domains(load, is_known)
         self._states: OrderedDict[str, State | None] = OrderedDict()
         self._leaving: dict[str, bytes] = {}
 
@@ -76,10 +80,11 @@ class Traps:
         admitted = []
         for url in urls:
             server = server_of(url)
+            if server not in self._states and not self._domains.lets_in(server):
+                continue
             state = self._state(server)
             if state is None:
-                if not self.crowds.why_shut(server):
-                    admitted.append(url)
+                admitted.append(url)
                 continue
             proper = state.aliases.proper(url) if state.aliases.idle else url
             chain = kinds(proper)
@@ -92,7 +97,10 @@ class Traps:
 
     def watches(self, url: str, visit: int) -> bool:
         """Should the `visit`-th page of a server be observed? Of kinds that keep their word, some."""
-        state = self._state(server_of(url))
+        server = server_of(url)
+        if self._domains.watches(server, visit):
+            return True
+        state = self._state(server)
         if state is None:
             return visit >= WATCHED_FROM
         account = state.accounts.get(kinds(url)[-1])
@@ -102,9 +110,11 @@ class Traps:
         is_trusted = account.visits >= TRUSTED_FROM or whole.share(0.0) >= TRUSTED_SHARE
         return not is_trusted or visit % SAMPLE == 0
 
-    def observe(self, url: str, text: Text, visit: int) -> float | None:
+    def observe(self, url: str, text: Text, visit: int, links: Collection[str] = ()) -> float | None:
         """A page was visited for the first time, as the `visit`-th of its server; its novelty if watched."""
         server = server_of(url)
+        if self._domains.watches(server, visit):
+            self._domains.observe(url, text.pieces, links)
         state = self._state(server)
         if state is None:
             if visit < WATCHED_FROM:
@@ -123,14 +133,22 @@ class Traps:
 
     def verdict(self, url: str) -> str | None:
         """Why the URL should not be visited, in words; None when it may."""
-        server = server_of(url)
-        state = self._state(server)
+        state = self._state(server_of(url))
         if state is None:
-            return self.crowds.why_shut(server) or None
+            return None
         proper = state.aliases.proper(url)
         if proper != url:
             return f"a part of the URL makes no difference here; the same page is {proper}"
         return _reason(state, kinds(url))
+
+    def shuns(self, server: str) -> str | None:
+        """Why a server, as long as it is not watched, should not be asked, in words; None when it may."""
+        return self._domains.shuns(server)
+
+    @property
+    def is_wary(self) -> bool:
+        """Are there any such servers?"""
+        return len(self._domains.closed) > 0
 
     def recall(self, server: str, saved: bytes | None) -> None:
         """What another process saved about a server counts, and nothing that was known here."""
@@ -140,10 +158,10 @@ class Traps:
             self._states[server] = unpack(saved)
 
     def unsaved(self, *, all_states: bool = False) -> Iterator[tuple[str, bytes]]:
-        """(server, state) of servers about which enough is new, or anything; and of domains."""
+        """(name, state) of servers and domains about which enough is new, or about which anything is."""
+        yield from self._domains.unsaved(all_states=all_states)
         yield from self._leaving.items()
         self._leaving.clear()
-        yield from self.crowds.unsaved()
         least = 1 if all_states else SAVED_EVERY
         for server, state in self._states.items():
             if state is not None and state.unsaved >= least:

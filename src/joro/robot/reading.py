@@ -74,5 +74,5 @@ class Reading:
         keeps, feeds = self._keeper.learns, self._watcher.enabled
         outline = outline_of(page.url, response, self._name, likeness=watched, main=keeps, feeds=feeds)
         if watched:
-            self._traps.observe(page.url, outline.likeness, visits)
+            self._traps.observe(page.url, outline.likeness, visits, outline.to_follow)
         return outline

@@ -43,6 +43,7 @@ from joro.model import ANSWERED, PASSING, Outcome, Page, Visit
 from joro.parse.payload import Payload, unwrap
 from joro.parse.rights import TDM_FILE
 from joro.robot.arrivals import Arrival, Arrivals
+from joro.robot.endless import is_one_too_many
 from joro.robot.gate import Gate
 from joro.robot.keeper import Keeper
 from joro.robot.longest import LongestFirst
@@ -81,7 +82,7 @@ class Robot:
         if self._forbidden is not None and self._forbidden(f"{server}/robots.txt"):
             self._leave_all_out(server, Outcome.UNWANTED)
             return
-        if self._traps.crowds.why_shut(server):
+        if is_one_too_many(server, self._traps, self.frontier):
             self._leave_all_out(server, Outcome.TRAP)
             return
         errand = self._exclusions.errand(server)
@@ -206,8 +207,6 @@ class Robot:
         visit, before, page, outline = one.visit, one.before, one.page, one.outline
         read_at = self._watcher.learn(visit, page, before, one.digest, outline)
         if outline is not None and one.verdict.follow:
-            if visit.outcome is Outcome.OK and not self.frontier.server(page.server).visited:
-                self._traps.crowds.note(page.url, outline.to_follow)
             self._register(outline.to_follow, page)
         main = outline.main if outline is not None else 0
         learns = self._keeper.learns
@@ -313,7 +312,7 @@ class Robot:
         self._callers = Callers(self.call_on, self._next_server, settings.fetch.sockets, clock.real_s)
         self._arrivals = Arrivals(self._take_in, self._callers.__len__, clock.real_s)
         self.frontier: Frontier = (Movable if joined else Frontier)(collection.frontier / share.folder)
-        self._traps = Traps(self.frontier.trap_state)
+        self._traps = Traps(self.frontier.trap_state, self.frontier.has_server)
         self._exclusions = Exclusions(
             self.frontier, self._manners.of, agent=settings.identity.name, clock=clock
         )

@@ -22,7 +22,8 @@ from joro.store.frontier import Frontier
 from joro.store.queue import DUE, URGENT
 from joro.store.records import PageRecord, ServerRecord, Upkeep
 from joro.store.rocks import opened
-from joro.url import fingerprint, server_of
+from joro.store.written import trap_key
+from joro.url import fingerprint, host_of, registrable_domain, server_of
 
 #: What is kept under the name of a server: its record, that it has pages waiting, robots.txt, traps, sources.
 _OF_SERVER = (b"s", b"w", b"r", b"t", b"d")
@@ -124,14 +125,20 @@ class _Forgetting:
     def servers(self, is_gone: Gone) -> None:
         for server in self._touched:
             self._batch.put(b"s" + server.encode(), msgspec.msgpack.encode(self._frontier.server(server)))
-            self._batch.delete(b"t" + server.encode())  # it knows paths; traps are soon learned again
+            self._forget_traps(server)
         for server in {key[1:].decode() for kind in _OF_SERVER for key, _ in self._frontier.scan(kind)}:
             if is_gone(server + "/"):
                 self._touched.add(server)
+                self._forget_traps(server)
                 for kind in _OF_SERVER:
                     self._batch.delete(kind + server.encode())
                 for key, _ in self._frontier.scan(b"f" + server.encode() + b"\0"):
                     self._batch.delete(key)
+
+    def _forget_traps(self, server: str) -> None:
+        """What is known of traps knows paths and names; they are soon learned again."""
+        self._batch.delete(trap_key(server))
+        self._batch.delete(trap_key("*." + registrable_domain(host_of(server + "/"))))
 
     def write(self) -> bool:
         """All or nothing; whether there was anything to write."""

@@ -22,7 +22,7 @@ Keys (one RocksDB per process):
     s SERVER             → ServerRecord
     w SERVER             → nothing: the server has pages waiting
     r SERVER             → RobotsRecord
-    t SERVER             → state of `discover.traps`
+    t SERVER             → state of `discover.traps` (of a domain: m *.DOMAIN)
     c …                  → when pages are to be visited again, see `calendar`
     f …, d …             → what watching remembers of pages and servers, see `sources`
     n NUMBER             → fingerprints not yet in the seen set's files
@@ -51,7 +51,7 @@ from joro.store.rocks import opened, translated
 from joro.store.seen import Marks, SeenSet
 from joro.store.sources import Sources
 from joro.store.written import Queued as Queued
-from joro.store.written import Written
+from joro.store.written import Written, trap_key
 from joro.url import fingerprint, server_of
 
 #: Servers awake at the same time: at one visit in 20 seconds each, a thousand pages a second.
@@ -122,6 +122,11 @@ class Frontier(Written):
             self._servers[server] = record
         self._changed.add(server)
         return record
+
+    def has_server(self, server: str) -> bool:
+        """Was a page of the server ever registered?"""
+        record = self._servers.get(server)
+        return record.found > 0 if record is not None else self._db.get(b"s" + server.encode()) is not None
 
     def add(self, urls: Iterable[str], hops: int, *, cgi_hops: int = 0, found_on: str = "") -> bool:
         """Take in links to canonical URLs; True when so many have gathered that `settle` is due."""
@@ -379,9 +384,9 @@ class Frontier(Written):
         """Remember a robots.txt over restarts."""
         self._batch.put(b"r" + server.encode(), msgspec.msgpack.encode(record))
 
-    def keep_trap_state(self, server: str, state: bytes) -> None:
-        """Remember the traps of a server over restarts."""
-        self._batch.put(b"t" + server.encode(), state)
+    def keep_trap_state(self, name: str, state: bytes) -> None:
+        """Remember the traps of a server, or of a domain, over restarts."""
+        self._batch.put(trap_key(name), state)
 
     def keep(self, name: str, value: bytes | None) -> None:
         """Remember something by name with the next commit, or forget it."""

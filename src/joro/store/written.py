@@ -81,9 +81,9 @@ class Written:
         packed = self._db.get(b"r" + server.encode())
         return msgspec.msgpack.decode(packed, type=RobotsRecord) if packed else None
 
-    def trap_state(self, server: str) -> bytes | None:
-        """What is known about the traps of a server."""
-        state: bytes | None = self._db.get(b"t" + server.encode())
+    def trap_state(self, name: str) -> bytes | None:
+        """What is known about the traps of a server, or of a domain."""
+        state: bytes | None = self._db.get(trap_key(name))
         return state
 
     def kept(self, prefix: str) -> dict[str, bytes]:
@@ -99,3 +99,8 @@ class Written:
         while cursor.valid():
             yield cursor.key(), cursor.value()
             cursor.next()
+
+
+def trap_key(name: str) -> bytes:
+    """Where the state of a server's traps is kept, or of a domain's (`*.example`), which is no server's."""
+    return (b"m" if name.startswith("*") else b"t") + name.encode()
