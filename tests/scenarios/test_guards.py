@@ -18,6 +18,7 @@ import pytest
 from joro import config
 from tests.scenarios.archived import responses
 from tests.scenarios.crawls import wait_for
+from tests.scenarios.hub import Working, serve_hub
 from tests.scenarios.laws import Row, by
 from tests.scenarios.stage import JORO, Web, done, is_root, joro, serve_web
 
@@ -131,6 +132,26 @@ def test_a_robot_started_while_paused_waits(web: Web, tmp_path: Path, processes:
         done("resume", "-C", collection)
         assert robot.process.wait(timeout=120) == 0
     assert len(responses(collection)) > 200
+
+
+def test_a_robot_that_works_for_a_manager_pauses_and_keeps_in_touch(web: Web, tmp_path: Path) -> None:
+    web.oracle.get("/reset")
+    with serve_hub(web, tmp_path / "hub") as hub:
+        collection = web.collection(tmp_path / "one", politeness=SLOWLY)
+        robot = Working(hub, collection, "one", hub.token("one", tmp_path), *web.seeds)
+        try:
+            wait_for(lambda: hub.robots()["one"]["visited"] > 20)
+            done("pause", "-C", collection)
+            wait_for(lambda: "paused since" in robot.log.read_text())
+            time.sleep(1.0)
+            assert is_quiet(web)
+            assert hub.robots()["one"]["state"] == "up"
+            before = len(asked(web))
+            done("resume", "-C", collection)
+            wait_for(lambda: len(asked(web)) > before + 20)
+        finally:
+            assert robot.end() == 0
+    assert set(responses(collection).values()) == {1}
 
 
 def test_pausing_and_resuming_twice_is_no_mistake(web: Web, tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ def cooperate(
     robot = _member(collection, name or collection.config.cooperate.name, count)
     crawling.return_large_blocks()
     if share is not None:
+        crawling.speak_above_the_progress()
         with collection.lock(f"robot-{share.number}", patience_s=crawling.PATIENCE_S):
             uvloop.run(_work_in_set(collection, robot, chosen, share))
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import gc
+import logging
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -236,6 +237,7 @@ async def _merging(collection: Collection) -> AsyncIterator[None]:
 
 def collect_share(collection: Collection, seeds: list[str], share: Share, command: Command = CRAWL) -> None:
     """One robot of a set: reports on standard output, ends when standard input does."""
+    speak_above_the_progress()
     return_large_blocks()
     spare_the_collector()
     collection = command.adapted(collection)
@@ -268,6 +270,12 @@ async def keep_reporting(report: Callable[[], Report], stop: Callable[[], None])
         pass  # the set was killed, which is the end of the questions, too
     finally:
         stop()
+
+
+def speak_above_the_progress() -> None:
+    """What a robot of a set has to say takes the place of the set's progress line, which follows below."""
+    if sys.stderr.isatty():
+        logging.basicConfig(format="\r\x1b[2K%(message)s")
 
 
 def return_large_blocks() -> None:

@@ -45,15 +45,15 @@ class Meter:
         self._samples: deque[tuple[float, int]] = deque([(clock.now(), report().visits)])
 
     def line(self) -> str:
-        """Pages, rate, revisits where there are any, queue, errors, sockets."""
+        """What we do, or what keeps us from it; pages, rate, revisits where there are any, queue, errors …"""
         report = self._report()
         failures = sum(number for outcome, number in report.outcomes.items() if outcome in _FAILURES)
         revisits = f" · {report.revisits:,} revisits" if report.revisits else ""
-        word = f" · {report.word}" if report.word else ""
+        word = report.word or "collecting"
         return (
-            f"{report.visited:,} pages · {self._rate(report.visits):,.0f}/s{revisits}"
+            f"{word} · {report.visited:,} pages · {self._rate(report.visits):,.0f}/s{revisits}"
             f" · {report.waiting:,} waiting · {failures:,} errors · {report.sockets} sockets"
-            f" · {report.bytes / 1e6:,.1f} MB{word}"
+            f" · {report.bytes / 1e6:,.1f} MB"
         )
 
     def _rate(self, visits: int) -> float:
@@ -123,11 +123,11 @@ async def _show_live(console: Console, meter: Meter) -> None:
 
     with Live(console=console, auto_refresh=False, transient=True) as live:
         while True:
-            live.update(Text(f"collecting · {meter.line()}", overflow="ellipsis", no_wrap=True), refresh=True)
+            live.update(Text(meter.line(), overflow="ellipsis", no_wrap=True), refresh=True)
             await asyncio.sleep(LIVE_EVERY_S)
 
 
 async def _show_log(console: Console, meter: Meter) -> None:
     while True:
         await asyncio.sleep(LOG_EVERY_S)
-        console.print(f"collecting · {meter.line()}", highlight=False, soft_wrap=True)
+        console.print(meter.line(), highlight=False, soft_wrap=True)
