@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from joro.model import Outcome, Page, Visit
 from joro.store.calendar import Entries, entries
-from joro.store.handover import Movable
+from joro.store.handover import Movable, readable
 from joro.store.journal import Keys, fold
 from joro.store.records import PageRecord, RobotsRecord, Upkeep
 from joro.url import fingerprint, server_of
@@ -323,3 +323,22 @@ def test_nothing_is_told_of_a_server_that_leaves_or_comes(tmp_path: Path) -> Non
     moved(A, one, other, list(one.told[A]))
     assert len(one.told[A]) == 1
     assert [key[:1] for _, keys in other.told[A] for key, _ in keys] == [b"s"]
+
+
+def test_what_another_robot_told_and_nobody_can_read_is_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk = Desk(tmp_path)
+    desk.find(f"{A}/1", f"{A}/2")
+    desk.visit(A, 10.0)
+    desk.commit()
+    told = [pair for _, keys in desk.told[A] for pair in keys]
+    junk: Keys = [(key, b"junk") for key, value in told if value is not None and key[:1] in b"pqs"]
+    junk += [(b"r" + A.encode(), b"junk"), (b"p" + bytes(8), b"\x90"), (b"q", b""), (b"", b"")]
+    assert readable(A, told) == told
+    assert readable(A, [*junk, *told]) == told
+    assert f"{A}: {len(junk)} things" in caplog.text
+    desk.frontier.merge(A, junk, dates)
+    desk.commit()
+    assert desk.frontier.counts.visited == 1
+    desk.frontier.close()

@@ -8,6 +8,7 @@ Never: decides who has a server; touches one that is being visited.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,7 +22,7 @@ from joro.robot.lessons import dated
 from joro.robot.planner import Planner
 from joro.schedule.turns import Turns
 from joro.store.calendar import Entries
-from joro.store.handover import Movable
+from joro.store.handover import Movable, readable
 from joro.store.journal import Keys
 from joro.store.records import PageRecord, RobotsRecord, ServerRecord
 from joro.url import fingerprint, server_of
@@ -84,8 +85,10 @@ class Premises:
 
         The first visit begins so many pauses later, or when the other had promised to come.
         """
+        state = {key: value for key, value in readable(server, state.items()) if value is not None}
         record = self.frontier.adopt(server, state, self.dates)
-        self._traps.recall(server, state.get(b"t" + server.encode()))
+        with suppress(msgspec.MsgspecError):  # then what is known of its traps is found out anew
+            self._traps.recall(server, state.get(b"t" + server.encode()))
         rules = state.get(b"r" + server.encode())
         if rules is not None:
             self._exclusions.recall(server, msgspec.msgpack.decode(rules, type=RobotsRecord))

@@ -4,7 +4,8 @@ In:    what journals say about a server (`journal`).
 Out:   a frontier without the server, or with it, as if it had always been there: pages waiting and visited,
        records, rules, traps, sources, dates.
 Never: forgets fingerprints: whoever had a server once knows its pages, should it come back. Tells what comes
-       out of a journal as news; what was told late is news, because only now it counts.
+       out of a journal as news; what was told late is news, because only now it counts. Ends by what another
+       robot wrote and nobody can read: it is left out, and said so.
 
 A server moves right after a commit, when all about it is on disk, and is gone or there with the next one. Of
 the visited pages of each server there is an index, which only those keep whose servers may move:
@@ -14,7 +15,8 @@ the visited pages of each server there is an index, which only those keep whose 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import cast
 
@@ -28,9 +30,11 @@ from joro.store.calendar import Entries
 from joro.store.frontier import Admission, Frontier
 from joro.store.journal import Keys, Recorded, by_server
 from joro.store.queue import Queue
-from joro.store.records import PageRecord, ServerRecord
+from joro.store.records import PageRecord, RobotsRecord, ServerRecord
 from joro.store.seen import SeenSet
-from joro.url import fingerprint
+from joro.url import fingerprint, server_of, try_canonical
+
+log = logging.getLogger(__name__)
 
 #: What is kept under the name of a server.
 _OF_SERVER = (b"s", b"w", b"r", b"t", b"d")
@@ -40,6 +44,46 @@ Dates = Callable[[list[PageRecord]], Entries]
 
 _decode_page = msgspec.msgpack.Decoder(PageRecord).decode
 _decode_server = msgspec.msgpack.Decoder(ServerRecord).decode
+_DECODERS: dict[bytes, Callable[[bytes], object]] = {
+    b"s": _decode_server,
+    b"r": msgspec.msgpack.Decoder(RobotsRecord).decode,
+    b"t": bytes,  # only `discover` can tell
+    b"w": bytes,
+}
+
+
+def readable(server: str, keys: Iterable[tuple[bytes, bytes | None]]) -> Keys:
+    """Those changes of a server that can be taken in; the others are told in one line."""
+    found, lost = [], 0
+    for key, value in keys:
+        if value is None or _is_readable(server, key, value):
+            found.append((key, value))
+        else:
+            lost += 1
+    if lost:
+        log.warning(
+            "%s: %d things that another robot told of it cannot be read, and are left out", server, lost
+        )
+    return found
+
+
+def _is_readable(server: str, key: bytes, value: bytes) -> bool:
+    kind, name = key[:1], server.encode()
+    try:
+        if kind == b"p":
+            page = _decode_page(value)
+            return (
+                server_of(page.url) == server and key[1:] == _mark(page.url) and bool(Outcome(page.outcome))
+            )
+        if kind == b"q":
+            url = value[9:].decode()
+            return key[1:-9] == name + b"\0" and key[-8:] == _mark(url) and try_canonical(url) == url
+        if kind in (b"f", b"d"):
+            return True
+        decode = _DECODERS.get(kind)
+        return key[1:] == name and decode is not None and decode(value) is not None
+    except (msgspec.MsgspecError, ValueError):
+        return False
 
 
 class Movable(Frontier):
@@ -99,7 +143,7 @@ class Movable(Frontier):
         self._emptied.add(server)  # until the next commit the disk says otherwise
 
     def adopt(self, server: str, state: dict[bytes, bytes], dates: Dates) -> ServerRecord:
-        """Take in a server as its journal has it; whoever is here already is replaced."""
+        """Take in a server as its journal has it (`readable`); whoever is here already is replaced."""
         if self._db.get(b"s" + server.encode()) is not None:
             self.drop(server)
         waiting = {key[-8:] for key in state if key[:1] == b"q"}
@@ -152,6 +196,7 @@ class Movable(Frontier):
         Pages visited there later than here count as visited then, pages found there are found, the longer
         pause is kept. Of everything else only what is not known here.
         """
+        late = readable(server, late)
         pages = [_decode_page(value) for key, value in late if key[:1] == b"p" and value is not None]
         taken = [page for page in pages if self._take_in(server, page)]
         self.calendar.push(dates([page for page in taken if page.upkeep is not None]))
