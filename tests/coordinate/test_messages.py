@@ -190,3 +190,20 @@ def test_a_robot_asks_by_its_name() -> None:
 def test_a_query_without_one_good_name_is_refused(query: str) -> None:
     with pytest.raises(BadMessage):
         robot_of(query)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\nX-Author: caf\xe9\r\n",
+        b"HTTP/1.1 200 OK\r\nX: \x93\xfa\x96\x7b\r\n",
+        b"HTTP/1.1 200 OK\r\n#x: y\r\n",
+    ],
+)
+def test_a_log_may_hold_whatever_a_server_puts_into_its_head(head: bytes) -> None:
+    visits = b'"http://a.jp:80/",1,2,3,"' + head + b'"\n#done\n"http://b.jp/",4,5,6,"HTTP/1.1 200 OK"\n'
+    log = read_log(b"prs.example.202611160900\n" + gzip.compress(visits))
+    assert [(line.url, line.response_bytes) for line in log.lines] == [
+        ("http://a.jp:80/", 2),
+        ("http://b.jp/", 5),
+    ]

@@ -158,7 +158,7 @@ def read_log(message: bytes, most_bytes: int = MOST_BYTES) -> Log:
     if not line_end:
         raise BadMessage("the log has no file name", remedy="begin it with ROBOT.DATE and a line feed")
     log = _file_name(name.decode("utf-8", "replace"))
-    lines = _visits(_lines(unpack(message[len(name) + 1 :], most_bytes)))
+    lines = _visits(_lines(unpack(message[len(name) + 1 :], most_bytes), may_be_odd=True))
     return Log(log.robot, log.stamp, tuple(lines))
 
 
@@ -179,7 +179,7 @@ def _visits(lines: Iterable[tuple[int, str]]) -> Iterator[LogLine]:
     started, first, head = None, 0, [""]
     for number, line in lines:
         visit = _VISIT.match(line)
-        if visit or line.startswith("#"):
+        if visit or (line.startswith("#") and (started is None or head[-1].endswith('"'))):
             yield from _visit(started, first, head)
             started, first, head = visit, number, [line[visit.end() :] if visit else ""]
         elif started is None:
@@ -218,12 +218,15 @@ def is_restart(answer: bytes) -> bool:
     return answer.split(b"\n", 1)[0].removesuffix(b"\r") == RESTART.encode()
 
 
-def _lines(inside: bytes) -> Iterator[tuple[int, str]]:
-    """The lines with their numbers; every one must have its line feed, or the end is missing."""
+def _lines(inside: bytes, *, may_be_odd: bool = False) -> Iterator[tuple[int, str]]:
+    """The lines with their numbers; every one must have its line feed, or the end is missing.
+
+    Heads of servers may hold any octets: what is not UTF-8 in them is shown as unreadable.
+    """
     if inside and not inside.endswith(b"\n"):
         raise BadMessage("the last line has no line feed", remedy="send the whole message again")
     try:
-        text = inside.decode("utf-8")
+        text = inside.decode("utf-8", "replace" if may_be_odd else "strict")
     except UnicodeDecodeError as error:
         number = inside.count(b"\n", 0, error.start) + 1
         raise BadMessage(f"line {number:,} is not UTF-8", remedy="write URLs in ASCII") from None
