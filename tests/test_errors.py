@@ -34,5 +34,8 @@ def test_mistakes_on_the_command_line_exit_with_2_and_others_with_1() -> None:
 def test_the_drawn_tree_is_the_real_one() -> None:
     drawn = re.findall(r"^ {4}(.*?)([A-Z]\w+)\s", errors.__doc__ or "", flags=re.MULTILINE)
     assert {name for _, name in drawn} == {kind.__name__ for kind in KINDS}
-    below_usage = [name for branch, name in drawn if branch.startswith("│")]
-    assert below_usage == [kind.__name__ for kind in KINDS if kind.__base__ is errors.UsageError]
+    above = ""
+    for branch, name in drawn[1:]:
+        above = above if branch.startswith("│") else name
+        base = above if branch.startswith("│") else "JoroError"
+        assert getattr(errors, name).__base__.__name__ == base
