@@ -248,7 +248,6 @@ def test_a_server_with_a_page_under_way_does_not_sleep(tmp_path: Path) -> None:
     assert frontier.awake() == [server]
 
 
-
 def test_a_page_remembers_where_it_was_found(tmp_path: Path) -> None:
     frontier = Frontier(tmp_path)
     frontier.add([f"{SERVER}/b"], 1, cgi_hops=2, found_on=f"{SERVER}/a")
