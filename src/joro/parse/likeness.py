@@ -31,8 +31,8 @@ NEAR_SHARE, SURE_SHARE = 0.6, 0.93
 LENGTH_RATIO = 1.25
 #: In a shorter text the frame around it, which all pages of a site have, is most of it.
 JUDGED_CHARS = 200
-#: What stands behind is not looked at: so much tells texts apart, and a long page must not cost more.
-TEXT_LIMIT_CHARS = 10_000
+#: What stands behind is not looked at.
+TEXT_LIMIT_CHARS = 100_000
 #: A shorter piece of text is a label or a menu entry.
 PIECE_BYTES = 16
 SHORT_CHARS = 5  # 16 bytes of Japanese
@@ -118,7 +118,8 @@ def text_sketch(text: str) -> int:
 
 def text_mark(title: str, text: str) -> bytes:
     """What near copies are told by: the sketch of a text, its length, its title; none for a short one."""
-    found = text_sketch(text[:TEXT_LIMIT_CHARS]) if len(text) >= JUDGED_CHARS else 0
+    text = text[:TEXT_LIMIT_CHARS]
+    found = text_sketch(text) if len(text) >= JUDGED_CHARS else 0
     return (
         _MARK.pack(found.to_bytes(32), len(text), xxh3_64_intdigest(title.encode(errors="replace")))
         if found
