@@ -126,7 +126,7 @@ def _found(collection: Collection, query: str) -> tuple[str, ...]:
     if reader.searcher() is None:
         raise UsageError("--query needs an index", remedy=f"run: joro index -C {collection.path}")
     hidden = OrderBook(collection.orders, RealClock().now).hides()
-    found = search(reader, query, limit=DEPTH_LIMIT, hidden=hidden, every=True)
+    found = search(reader, query, limit=DEPTH_LIMIT, hidden=hidden)
     if found.total > DEPTH_LIMIT:
         raise UsageError(
             f"--query {query!r} finds {found.total:,} pages, more than {DEPTH_LIMIT:,}",

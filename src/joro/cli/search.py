@@ -32,13 +32,11 @@ from joro.url import readable
     metavar="N",
     help="Show at most N results.",
 )
-@click.option("--all", "every", is_flag=True, help="Show near copies and soft 404s, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, the same as the portal's /api/search.")
-def search(query: tuple[str, ...], collection: Collection, limit: int, every: bool, as_json: bool) -> None:
+def search(query: tuple[str, ...], collection: Collection, limit: int, as_json: bool) -> None:
     """Search the collected pages: all words must be there.
 
-    Of pages that say nearly the same, the first is shown; pages that only say that there is no such page
-    (soft 404) are not. Finding nothing is an answer, not an error: the exit code is 0.
+    Finding nothing is an answer, not an error: the exit code is 0.
 
     \b
     joro search -C my-web 検索 エンジン
@@ -51,7 +49,7 @@ def search(query: tuple[str, ...], collection: Collection, limit: int, every: bo
             f"nothing in {collection.path} is searchable yet", remedy=f"run: joro index -C {collection.path}"
         )
     orders = OrderBook(collection.orders, RealClock().now)
-    found = queries.search(reader, " ".join(query), limit=limit, hidden=orders.hides(), every=every)
+    found = queries.search(reader, " ".join(query), limit=limit, hidden=orders.hides())
     if as_json:
         click.echo(json.dumps(plain(found), ensure_ascii=False, indent=2))
     else:
@@ -66,9 +64,6 @@ def _print(found: Results, searchable: int) -> None:
         console.print(title, soft_wrap=is_piped)
         console.print(Text(readable(hit.url), "green"), soft_wrap=True)
         console.print(_marked(hit.snippet), soft_wrap=is_piped)
-        if hit.similar:
-            pages = "1 similar page" if hit.similar == 1 else f"{hit.similar:,} similar pages"
-            console.print(Text(f"{pages}, shown with --all", "dim"), soft_wrap=is_piped)
         console.print()
     match = (
         "1 page matches"

@@ -11,7 +11,6 @@ and an empty segment goes with the commit.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,22 +22,18 @@ def erase(
     is_erased: Callable[[Entry], bool],
     successor: Callable[[Entry], Entry | None],
     whole: Callable[[Entry], Entry | None],
-    alike: Callable[[bytes, bytes], bool] = operator.eq,
 ) -> int:
     """Erase pages; how many were searchable.
 
     `successor` gives what is searchable in the place of an erased page, `whole` a page whose text was too
     long to be stored, as it was.
     """
-    writer = Writer(directory, alike)
+    writer = Writer(directory)
     searchable = 0
-    marks: set[bytes] = set()
     for segment, looked_at in zip(writer.segments(), writer.segments(), strict=True):
         if not any(map(is_erased, looked_at)):
             continue
         for entry in segment:
-            if is_erased(entry):
-                marks.add(entry.mark)
             if writer.time_of(entry.url) != entry.time:
                 continue
             if is_erased(entry):
@@ -51,7 +46,6 @@ def erase(
             else:
                 writer.put(after)
     writer.commit()
-    writer.forget(marks)
     writer.close()
     Writer(directory).close()  # opening it removes the files that nobody holds any more
     return searchable

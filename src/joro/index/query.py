@@ -3,9 +3,6 @@
 In:    what a person typed: words (all must be there), "phrases", -not, site:host, lang:ja.
 Out:   a page of results with snippets, and how many there are in all.
 Never: fails because of what was typed; what cannot be understood is taken as words.
-
-Of pages that say nearly the same, those that answer the query are one result: the page that was known first.
-Pages that say they are none (soft 404) are no result. Whoever asks for `every` page gets all of them.
 """
 
 from __future__ import annotations
@@ -15,11 +12,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import tantivy
 
-from joro.index.segment import SOFT_404, Entry, Reader, entry_of
+from joro.index.segment import Entry, Reader, entry_of
 from joro.index.snippet import Marked, Pattern, mark, pattern, snippet
 from joro.index.terms import Wanted, legible, wanted
 from joro.url import server_of, try_canonical
@@ -33,8 +30,6 @@ CLAUSE_LIMIT = 40
 DEPTH_LIMIT = 10_000
 #: Where pages are hidden, so many results more are fetched at once, that one round may do.
 LOOKED_BEYOND = 50
-#: Of more pages that say nearly the same, only so many are looked at.
-SIMILAR_LIMIT = 1_000
 #: The word of an owner who wants no text of the page shown among results.
 NO_SNIPPET = "nosnippet"
 
@@ -66,8 +61,6 @@ class Hit:
     language: str
     charset: str
     score: float
-    similar: int = 0  # other pages that match, folded into this one
-    soft_404: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +86,11 @@ def parse(query: str) -> list[Clause]:
 
 
 def search(
-    reader: Reader,
-    query: str,
-    *,
-    offset: int = 0,
-    limit: int = 10,
-    hidden: Hidden | None = None,
-    every: bool = False,
+    reader: Reader, query: str, *, offset: int = 0, limit: int = 10, hidden: Hidden | None = None
 ) -> Results:
     """The results from `offset` on, at most `limit`; none at all while there is no index.
 
-    Pages that are `hidden` are passed over; near copies are folded, and soft 404s left out, unless `every`
-    page is wanted.
+    Pages that are `hidden` are passed over.
     """
     began = time.perf_counter()
     clauses = parse(query)
@@ -112,89 +98,41 @@ def search(
     if not clauses or searcher is None:
         return Results(query)
     offset = max(0, min(offset, DEPTH_LIMIT))
-    sought = _Sought(
-        searcher, reader.schema, _compiled(reader.schema, clauses, every), hidden, fold=not every
-    )
-    total, places = sought.places(offset, limit)
+    compiled = _compiled(reader.schema, clauses)
     patterns = [p for c in clauses if not c.field and not c.excluded and (p := pattern(c.text))]
-    hits = tuple(_hit(*sought.shown(place), patterns) for place in places)
+    if hidden is None:
+        found: Any = searcher.search(compiled, max(1, limit), offset=offset)
+        total, shown = (
+            found.count,
+            [(entry_of(searcher, where), score) for score, where in found.hits[:limit]],
+        )
+    else:
+        total, shown = _passing_over(searcher, compiled, offset, limit, hidden)
+    hits = tuple(_hit(entry, score, patterns) for entry, score in shown)
     return Results(query, total, hits, offset, time.perf_counter() - began)
 
 
-class _Place(NamedTuple):
-    """Where a result lies, and which group of near copies it stands for."""
-
-    score: float
-    address: tantivy.DocAddress
-    group: int | None
-
-
-class _Sought:
-    """One query on its way through an index."""
-
-    def __init__(
-        self,
-        searcher: tantivy.Searcher,
-        schema: tantivy.Schema,
-        query: tantivy.Query,
-        hidden: Hidden | None,
-        *,
-        fold: bool,
-    ) -> None:
-        self._searcher = searcher
-        self._schema = schema
-        self._query = query
-        self._hidden = hidden
-        self._fold = fold
-
-    def places(self, offset: int, limit: int) -> tuple[int, list[_Place]]:
-        """How many results there are, and those asked for; those before `offset` are looked at, too, where
-        any may be hidden or folded."""
-        if not self._fold and self._hidden is None:
-            found: Any = self._searcher.search(self._query, max(1, limit), offset=offset)
-            return found.count, [_Place(score, address, None) for score, address in found.hits[:limit]]
-        shown: list[_Place] = []
-        groups: set[int] = set()
-        start, step, passed = 0, offset + limit + LOOKED_BEYOND, 0
-        while True:
-            found = self._searcher.search(self._query, step, offset=start)
-            for place in self._grouped(found.hits):
-                if place.group in groups or self._is_hidden(place.address):
-                    passed += 1
-                    continue
-                shown.append(place)
-                if place.group is not None:
-                    groups.add(place.group)
-            start += step
-            if len(found.hits) < step or len(shown) >= offset + limit or start >= DEPTH_LIMIT:
-                return found.count - passed, shown[offset : offset + limit]
-            step *= 2
-
-    def shown(self, place: _Place) -> tuple[Entry, float, int]:
-        """What is shown of a result: of near copies the first, and how many others there are."""
-        group = f"{place.group:016x}" if place.group is not None else ""
-        if not group or self._searcher.doc_freq("group", group) < 2:
-            return entry_of(self._searcher, place.address), place.score, 0
-        alike = tantivy.Query.term_query(self._schema, "group", group, index_option="basic")
-        both = tantivy.Query.boolean_query([(tantivy.Occur.Must, self._query), (tantivy.Occur.Must, alike)])
-        found = self._searcher.search(both, SIMILAR_LIMIT, order_by_field="since", order=tantivy.Order.Asc)
-        left = [address for _, address in found.hits if not self._is_hidden(address)]
-        return entry_of(self._searcher, left[0]), place.score, len(left) - 1
-
-    def _grouped(self, hits: list[Any]) -> list[_Place]:
-        if not self._fold:
-            return [_Place(score, address, None) for score, address in hits]
-        groups: list[Any] = self._searcher.fast_field_values("alike", [address for _, address in hits])
-        return [_Place(score, address, group) for (score, address), group in zip(hits, groups, strict=True)]
-
-    def _is_hidden(self, address: tantivy.DocAddress) -> bool:
-        if self._hidden is None:
-            return False
-        entry = entry_of(self._searcher, address)
-        return self._hidden(entry.url, entry.time, entry.digest)
+def _passing_over(
+    searcher: tantivy.Searcher, query: tantivy.Query, offset: int, limit: int, hidden: Hidden
+) -> tuple[int, list[tuple[Entry, float]]]:
+    """The results that are not hidden; those before `offset` have to be looked at, too."""
+    shown: list[tuple[Entry, float]] = []
+    start = passed = 0
+    step = offset + limit + LOOKED_BEYOND
+    while True:
+        found: Any = searcher.search(query, step, offset=start)
+        for score, where in found.hits:
+            entry = entry_of(searcher, where)
+            if hidden(entry.url, entry.time, entry.digest):
+                passed += 1
+            else:
+                shown.append((entry, score))
+        start += step
+        if len(found.hits) < step or len(shown) >= offset + limit or start >= DEPTH_LIMIT:
+            return found.count - passed, shown[offset : offset + limit]
 
 
-def _hit(entry: Entry, score: float, similar: int, patterns: list[Pattern]) -> Hit:
+def _hit(entry: Entry, score: float, patterns: list[Pattern]) -> Hit:
     return Hit(
         url=entry.url,
         title=mark(entry.title, patterns),
@@ -203,8 +141,6 @@ def _hit(entry: Entry, score: float, similar: int, patterns: list[Pattern]) -> H
         language=entry.language,
         charset=entry.charset,
         score=score,
-        similar=similar,
-        soft_404=entry.soft_404,
     )
 
 
@@ -230,20 +166,16 @@ def _plain_hit(hit: Hit) -> dict[str, Any]:
         "language": hit.language,
         "charset": hit.charset,
         "score": hit.score,
-        "similar": hit.similar,
-        "soft_404": hit.soft_404,
     }
 
 
-def _compiled(schema: tantivy.Schema, clauses: list[Clause], every: bool) -> tantivy.Query:
+def _compiled(schema: tantivy.Schema, clauses: list[Clause]) -> tantivy.Query:
     parts = [
         (tantivy.Occur.MustNot if clause.excluded else tantivy.Occur.Must, _condition(schema, clause))
         for clause in clauses
     ]
     if all(clause.excluded for clause in clauses):
         parts.append((tantivy.Occur.Must, tantivy.Query.all_query()))
-    if not every:
-        parts.append((tantivy.Occur.MustNot, _exactly(schema, "mark", SOFT_404)))
     return tantivy.Query.boolean_query(parts)
 
 

@@ -8,12 +8,12 @@ Never: depends on the order of a page's texts, or on numbers: counters, dates an
 A sketch is a b-bit MinHash over sentences: they fall into bins by their hash, and of each bin's largest hash
 4 bits are kept. Where two pages share a part J of their sentences, about that part of the bins is equal.
 The robot's sketch has 16 bins, made of the longest pieces, and tells whether two URLs give the same page;
-`text_sketch` has 64, made of a whole text, and finds near copies among all documents (`text_mark`).
+`text_sketch` has 64, made of a whole text, and finds near copies among all documents.
 """
 
 from __future__ import annotations
 
-import struct
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import islice
@@ -24,15 +24,10 @@ from joro.parse.html import Tree
 from joro.parse.text import title_of
 
 BINS, TEXT_BINS = 16, 64
-#: Texts of one title that share this part of their sentences are near copies of each other; those of
-#: different titles must share nearly all. On the test web 0.6 alone marks 3 pages of 100 wrongly, this none.
-NEAR_SHARE, SURE_SHARE = 0.6, 0.93
-#: Near copies are about as long: pages put together from the same sentences need not be.
-LENGTH_RATIO = 1.25
-#: In a shorter text the frame around it, which all pages of a site have, is most of it.
-JUDGED_CHARS = 200
-#: What stands behind is not looked at.
-TEXT_LIMIT_CHARS = 100_000
+#: Pages with so many of 16 bins equal are the same but for an advertisement or a date.
+SAME_BINS = 13
+#: Texts that share this part of their sentences are near copies of each other.
+NEAR_SHARE = 0.6
 #: A shorter piece of text is a label or a menu entry.
 PIECE_BYTES = 16
 SHORT_CHARS = 5  # 16 bytes of Japanese
@@ -40,6 +35,7 @@ SHORT_CHARS = 5  # 16 bytes of Japanese
 PIECES = 12
 #: Long paragraphs are told apart by their beginning.
 PIECE_LIMIT_CHARS = 200
+SENTENCE_CHARS = 8
 #: A page with more strings is read so far.
 STRING_LIMIT = 5_000
 #: Fewer digits are dates, prices and counters; more, if they are a third of a page, are what it is about.
@@ -47,10 +43,8 @@ TABLE_DIGITS, TABLE_CELLS = 256, 40
 
 _DIGITS = b"0123456789"
 _NO_DIGITS = bytes(set(range(256)) - set(_DIGITS))
-_WIDE_ENDS = "。！？"
-_ENDS = bytes.maketrans(b".!?", b"\n\n\n")
+_ENDS = re.compile(r"[.!?。！？\n]+ *")
 _LOWEST = int("1" * TEXT_BINS, 16)  # the lowest bit of every bin
-_MARK = struct.Struct(">32sIQ")
 _STOPS = bytes.maketrans(b".", b"\n")
 
 
@@ -110,20 +104,9 @@ def sketch(pieces: list[bytes]) -> int:
 
 def text_sketch(text: str) -> int:
     """256 bits for a whole text, one block per line; 0 for none."""
-    for end in _WIDE_ENDS:
-        text = text.replace(end, "\n")
-    sentences = map(bytes.strip, text.encode(errors="replace").translate(_ENDS).split(b"\n"))
-    return _sketch([one for one in sentences if len(one) >= PIECE_BYTES], TEXT_BINS)
-
-
-def text_mark(title: str, text: str) -> bytes:
-    """What near copies are told by: the sketch of a text, its length, its title; none for a short one."""
-    text = text[:TEXT_LIMIT_CHARS]
-    found = text_sketch(text) if len(text) >= JUDGED_CHARS else 0
-    return (
-        _MARK.pack(found.to_bytes(32), len(text), xxh3_64_intdigest(title.encode(errors="replace")))
-        if found
-        else b""
+    sentences = _ENDS.split(text)
+    return _sketch(
+        [one.encode(errors="replace") for one in sentences if len(one) >= SENTENCE_CHARS], TEXT_BINS
     )
 
 
@@ -161,10 +144,11 @@ def equal_bins(a: int, b: int, bins: int = BINS) -> int:
     return bins - (different & _LOWEST).bit_count()
 
 
-def is_near_copy(a: bytes, b: bytes) -> bool:
-    """Are the texts of two `text_mark`s near copies of each other?"""
-    (a_sketch, a_chars, a_title), (b_sketch, b_chars, b_title) = _MARK.unpack(a), _MARK.unpack(b)
-    if max(a_chars, b_chars) > LENGTH_RATIO * min(a_chars, b_chars):
-        return False
-    share = share_in_common(int.from_bytes(a_sketch), int.from_bytes(b_sketch))
-    return share >= (NEAR_SHARE if a_title == b_title else SURE_SHARE)
+def is_same_page(a: Likeness, b: Likeness) -> bool:
+    """Do two visits give the same page?"""
+    return bool(a.length and b.length) and equal_bins(a.sketch, b.sketch) >= SAME_BINS
+
+
+def is_near_copy(a: int, b: int) -> bool:
+    """Are the texts of two `text_sketch`es near copies of each other?"""
+    return share_in_common(a, b) >= NEAR_SHARE

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import re
 
-from joro.model import Response
-from joro.url import join, path_of, server_of
+from joro.url import path_of, server_of
 
 #: Longer texts have something else to say. Menus count too, so it is not all too short.
 TEXT_LIMIT_CHARS = 1_500
@@ -43,15 +42,7 @@ def is_soft_404(title: str, text: str) -> bool:
     return _MISSING.search(title) is not None or _MISSING.search(text[:OPENING_CHARS]) is not None
 
 
-def target_of(url: str, response: Response) -> str:
-    """Where a redirect leads; "" for any other answer."""
-    location = response.headers.get("location", "") if 300 <= response.status < 400 else ""
-    return join(url, location) or "" if location else ""
-
-
 def is_sent_home(url: str, target: str) -> bool:
     """Does a redirect lead from somewhere in a site to its front page, as if nothing had been there?"""
-    if not target:
-        return False
     home = server_of(target).replace("//www.", "//") == server_of(url).replace("//www.", "//")
     return home and path_of(target) == "/" and _HOME.fullmatch(path_of(url)) is None

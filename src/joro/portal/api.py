@@ -49,14 +49,13 @@ class Api:
         self._finder = finder
 
     def search(self, request: Request) -> Response:
-        """`q`, `offset`, `n`, `all=1` (see `index.query`); times are UTC, spans count characters."""
+        """`q`, `offset` and `n`; times are UTC, spans count characters."""
         found = search(
             self._reader,
             request.query_params.get("q", ""),
             offset=number(request, "offset", 0, least=0, most=DEPTH_LIMIT),
             limit=number(request, "n", 10, least=1, most=RESULTS_LIMIT),
             hidden=self._orders.hides(),
-            every=number(request, "all", 0, least=0, most=1) == 1,
         )
         answer = plain(found)
         for result, hit in zip(answer["results"], found.hits, strict=True):
