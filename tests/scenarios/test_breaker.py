@@ -164,11 +164,11 @@ def test_the_windows_slide_by_the_servers_own_log(web: Web) -> None:
 
 #: The fault: whatever politeness, the breaker or an address says, the next visit is due now.
 FAULT = """
-import dataclasses, joro.cli, joro.fetch.http as http, joro.fetch.politeness as politeness
+import msgspec, joro.cli, joro.fetch.http as http, joro.fetch.politeness as politeness
 politeness.Manners.finished = lambda self, record, visit, delay, now: now
 politeness.Manners.usual_s = lambda self, server, record, delay: 0.0
 heed = http._heed
-http._heed = lambda exchange, curl: dataclasses.replace(heed(exchange, curl), held_off_s=0.0)
+http._heed = lambda exchange, curl: msgspec.structs.replace(heed(exchange, curl), held_off_s=0.0)
 joro.cli.main()
 """
 
