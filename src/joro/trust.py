@@ -1,8 +1,10 @@
 """To which machines, and over which lines, may we show a token?
 
-In:    a PEM file of an authority; the host of an address.
-Out:   a context that verifies certificates; whether the host is this machine; a line to it.
-Never: trusts a certificate that nobody vouches for; lets an answer send a token elsewhere.
+In:    a PEM file of an authority; an address, and the host in it.
+Out:   a context that verifies certificates; whether the host is this machine; a line to it; the parts of an
+       address that a token may go to.
+Never: trusts a certificate that nobody vouches for; lets an answer send a token elsewhere; repeats a password
+       that somebody wrote into an address.
 """
 
 from __future__ import annotations
@@ -12,8 +14,12 @@ import ssl
 import urllib.request
 from pathlib import Path
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 from joro.errors import UsageError
+
+#: Addresses as they should be written.
+EXAMPLES = {"manager": "https://example.org:8768", "service": "https://example.org:8767"}
 
 
 def trusting(ca: Path | None) -> ssl.SSLContext:
@@ -33,6 +39,30 @@ def is_here(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def place_of(address: str, kind: str, *, plain: bool, plainly: str) -> SplitResult:
+    """The parts of the address of a manager or service; `plainly`: how to let a token travel in the clear."""
+    remedy = f"write it like {EXAMPLES[kind]}"
+    try:
+        parts = urlsplit(address.rstrip("/"))
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid or not address.isprintable() or " " in address:
+        raise UsageError(f"{address.rpartition('@')[2]!r} is no address of a {kind}", remedy=remedy)
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        more = "a user" if "@" in parts.netloc else "a query" if parts.query else "a fragment"
+        host = parts.netloc.rpartition("@")[2]
+        raise UsageError(
+            f"the address of the {kind} at {host} has {more} in it",
+            remedy=f"{remedy}; secrets belong into their files",
+        )
+    if parts.scheme == "http" and not plain and not is_here(parts.hostname or ""):
+        raise UsageError(
+            f"{address} would show the token to everybody on the way", remedy=f"use https://, or {plainly}"
+        )
+    return parts
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

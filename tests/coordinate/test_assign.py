@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joro.coordinate.assign import NOBODY, at_random, by_hash, by_rendezvous, loads, place
-from joro.coordinate.share import Share
+from joro.coordinate.assign import NOBODY, at_random, by_rendezvous, loads, place
 from joro.errors import UsageError
 
 SERVERS = [f"http://server{number}.example" for number in range(3_000)]
@@ -16,13 +15,6 @@ def test_chance_gives_every_server_to_one_robot_that_exists(servers: int, robots
     owners = at_random(servers, robots, seed)
     assert len(owners) == servers
     assert all(0 <= owner < robots for owner in owners)
-
-
-def test_the_hash_says_what_robots_of_one_machine_say() -> None:
-    assert by_hash(["http://a.example", "http://b.example"], 4).tolist() == [
-        Share(0, 4).owner("http://a.example"),
-        Share(0, 4).owner("http://b.example"),
-    ]
 
 
 def test_a_robot_that_comes_takes_its_part_and_nothing_else_moves() -> None:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joro.coordinate.assign import Floats, loads
-from joro.coordinate.balance import equalise, equalised, give, hand_over, move, spanning_tree
+from joro.coordinate.balance import equalise, give, hand_over, move, spanning_tree
 
 #: S1, figure 8: A–C, B–C, C–D, D–E, D–F. The text has no costs of E and F, but Give(D,C) = 1.5 makes them 20.
 A, B, C, D, E, F = range(6)
@@ -15,6 +15,12 @@ COSTS = np.array([10.0, 10.0, 6.0, 4.0, 10.0, 10.0])
 def trees(draw: st.DrawFn) -> tuple[Floats, list[tuple[int, int]]]:
     costs = draw(st.lists(st.floats(0, 1e6), min_size=2, max_size=12))
     return np.array(costs), [(draw(st.integers(0, child - 1)), child) for child in range(1, len(costs))]
+
+
+def equalised(costs: Floats, tree: list[tuple[int, int]]) -> Floats:
+    """The costs after everyone gave what Move says, by the giver's reckoning."""
+    after: Floats = costs - move(give(costs, tree)).sum(axis=1)
+    return after
 
 
 def test_the_worked_example_of_s1_gives_its_gives() -> None:

@@ -147,6 +147,11 @@ def test_a_refusal_is_final_and_says_why(
         ("ftp://one.example", "no address of a manager"),
         ("https://", "no address of a manager"),
         ("https://one.example:x", "no address of a manager"),
+        ("https://one.example:99999", "no address of a manager"),
+        ("https://one .example", "no address of a manager"),
+        ("https://me:swordfish@one.example", "the manager at one.example has a user in it"),
+        ("https://one.example/?x", "the manager at one.example has a query in it"),
+        ("https://one.example/#x", "the manager at one.example has a fragment in it"),
     ],
 )
 def test_addresses_that_cannot_be_or_give_the_token_away_are_refused(url: str, problem: str) -> None:

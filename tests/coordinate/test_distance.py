@@ -1,16 +1,7 @@
 import numpy as np
 import pytest
 
-from joro.coordinate.distance import between_robots, costs_ms, doubts, guessed, measured
-from joro.coordinate.messages import LogLine
-
-
-def test_the_distance_is_milliseconds_per_kilobyte() -> None:
-    lines = [LogLine("http://a.jp/", 9, 1_024, 100), LogLine("http://A.jp:80/x", 9, 3_072, 300)]
-    distances, sizes_kb = measured({"r": lines}, ["r", "s"], ["http://a.jp", "http://b.jp"])
-    assert distances[0, 0] == 100.0
-    assert sizes_kb.tolist() == [4.0, 0.0]
-    assert np.isnan(distances).tolist() == [[False, True], [True, True]]
+from joro.coordinate.distance import between_robots, costs_ms, doubts, guessed
 
 
 def test_the_cost_is_what_a_server_has_times_its_distance() -> None:

@@ -33,9 +33,12 @@ def test_a_run_comes_back_as_it_was_written(tmp_path: Path) -> None:
     [
         ("servers.csv", "http://d.jp,much,1", "'much' is no kb"),
         ("servers.csv", "http://d.jp,-1,1", "'-1' is no kb"),
+        ("servers.csv", "http://d.jp,1e308,1", "'1e308' is no kb"),
         ("servers.csv", "http://d.jp", "line 5 has 1 columns"),
+        ("servers.csv", "http://a.jp,1,1", "line 5: http://a.jp is listed twice"),
         ("distances.csv", "r1,http://x.jp,1", "'http://x.jp' is not known"),
         ("distances.csv", "r1,http://b.jp,nan", "'nan' is no ms_per_kb"),
+        ("distances.csv", "r1,http://b.jp,0", "nobody is at no distance from http://b.jp"),
         ("shares.csv", "random,http://a.jp,r2,", "http://a.jp is owned twice"),
         ("shares.csv", "random,http://c.jp,r9,", "'r9' is not known"),
     ],
@@ -45,6 +48,14 @@ def test_a_bad_line_is_named(tmp_path: Path, file: str, line: str, said: str) ->
     with (tmp_path / file).open("a") as stream:
         stream.write(line + "\r\n")
     with pytest.raises(UsageError, match=said):
+        read(tmp_path)
+
+
+def test_a_directory_in_the_place_of_a_file_is_told(tmp_path: Path) -> None:
+    write(ONE, tmp_path)
+    (tmp_path / "shares.csv").unlink()
+    (tmp_path / "shares.csv").mkdir()
+    with pytest.raises(UsageError, match=r"shares\.csv cannot be read"):
         read(tmp_path)
 
 

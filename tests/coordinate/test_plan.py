@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joro.coordinate.assign import NOBODY, loads
-from joro.coordinate.plan import finish, least, longest_first, moved, plan, wary
+from joro.coordinate.plan import finish, least, moved, plan, wary
 
 
 def test_a_robot_is_done_when_its_lanes_are_or_its_dearest_server_is() -> None:
@@ -14,11 +14,6 @@ def test_a_robot_is_done_when_its_lanes_are_or_its_dearest_server_is() -> None:
     assert finish(costs, np.array([0, 0, 0])).tolist() == [12.0, 0.0]
     assert finish(costs, np.array([0, 0, 0]), lanes=2).tolist() == [6.0, 0.0]
     assert finish(costs, np.array([0, 0, 0]), lanes=200).tolist() == [6.0, 0.0]
-
-
-def test_what_takes_longest_starts_first() -> None:
-    assert longest_first([1, 1, 1, 1, 4], lanes=2) == 4.0
-    assert longest_first([], lanes=2) == 0.0
 
 
 @pytest.mark.parametrize("lanes", [1, 2])

@@ -4,12 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joro.coordinate.split import part_of, split
+from joro.coordinate.split import Part, home, split
 from joro.errors import UsageError
 
 NAMES = st.lists(st.sampled_from(["a", "b", "c"]), max_size=4)
 DIRECTORIES = NAMES.map(lambda names: "/" + "".join(f"{name}/" for name in names))
 SERVERS = st.dictionaries(DIRECTORIES, st.floats(0.1, 1e6), min_size=1, max_size=8)
+
+
+def part_of(path: str, parts: list[Part]) -> int:
+    """The number of the part that a page belongs to."""
+    owners = {directory: number for number, part in enumerate(parts) for directory in part.directories}
+    return owners[home(path, owners)]
 
 
 def test_two_robots_ask_half_as_often_each() -> None:

@@ -52,6 +52,7 @@ class Desk:
         body: bytes | None = None,
         token: str = "",
         form: dict[str, Any] | None = None,
+        method: str = "",
         **headers: str,
     ) -> Answer:
         """One request; redirects are not followed."""
@@ -64,7 +65,7 @@ class Desk:
         place = urlsplit(self.url)
         line = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
         try:
-            line.request("GET" if body is None else "POST", path, body, fields)
+            line.request(method or ("GET" if body is None else "POST"), path, body, fields)
             answer = line.getresponse()
             return Answer(answer.status, answer.read(), {k.lower(): v for k, v in answer.getheaders()})
         finally:

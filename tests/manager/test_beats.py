@@ -93,8 +93,8 @@ def test_links_to_a_server_of_another_go_to_that_one(world: World) -> None:
     assert world.contents("a") == [Links([Link(f"{S}/x", 1)])]
 
 
-def test_links_that_are_none_are_left_out(world: World) -> None:
-    world.beat("a", found(1, "no url", "http://S.example", "ftp://s.example/", f"http://{'a.' * 2_000}b/"))
+def test_links_to_hosts_that_nobody_can_look_up_are_left_out(world: World) -> None:
+    world.beat("a", found(1, f"http://{'a.' * 2_000}b/"))
     assert world.owners() == {}
 
 
@@ -222,8 +222,12 @@ def test_a_clock_that_is_wrong_is_named_with_the_right_one(world: World) -> None
     ],
 )
 def test_what_the_store_has_no_room_for_is_refused(world: World, wrong: dict[str, Any]) -> None:
-    with pytest.raises(Refused, match=r"is no (name|number)|nan"):
+    with pytest.raises(Refused, match=r"is no (name|number|server)|nan"):
         world.beat("a", **wrong)
+
+
+def test_links_are_passed_on_in_our_spelling(world: World) -> None:
+    assert world.contents("a", found(1, "HTTP://S.example")) == [Given(S), Links([Link(f"{S}/", 1)])]
 
 
 def test_another_collection_has_to_wait_until_the_name_is_free(world: World) -> None:
@@ -279,5 +283,5 @@ def test_seeds_wait_for_the_first_robot(world: World) -> None:
 
 def test_whoever_can_send_links_itself_is_told_whose_servers_are(world: World) -> None:
     world.beat("b", found(1, f"{S}/"))
-    answer = world.beat("a", found(1, f"{S}/x", "no url"), exchange=True)
+    answer = world.beat("a", found(1, f"{S}/x"), exchange=True)
     assert (answer.owners, answer.silent) == ({S: "b"}, [])

@@ -1,12 +1,13 @@
 import gzip
 import logging
+import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from joro.manager import orders
+from joro.manager import logbook, orders
 from joro.manager.classic import Limits
 from joro.manager.tokens import add_robot
 from tests.manager.desk import NOON, Desk, desk
@@ -14,7 +15,7 @@ from tests.postgres import Postgres, postgres_server
 
 ROBOT = "prs.waseda.ac.jp"
 LINE = b'"http://a.jp/",90,4096,250,"HTTP/1.0 200 OK"\n'
-SMALL = Limits(list_bytes=100_000, log_bytes=100_000, unpacked_bytes=1_000_000)
+SMALL = Limits(list_bytes=100_000, log_bytes=100_000, unpacked_bytes=1_000_000, lines=60_000)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
@@ -71,6 +72,18 @@ def test_a_list_is_the_same_however_often_it_is_fetched(hub: Desk) -> None:
     for _ in range(3):
         record(hub, "http://a.jp/", "http://a.jp/deep")
     assert list_for(hub) == list_for(hub) == ["http://a.jp:80/", "http://a.jp/deep"]
+
+
+def test_a_long_list_is_taken_in_little_memory(hub: Desk) -> None:
+    packed = gzip.compress(b"http://a.jp/x\n" * 50_000)
+    tracemalloc.start()
+    try:
+        assert hub.ask("/servlets/record", packed).text == "50000 taken\n"
+        most_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert hub.rows("SELECT COUNT(*) FROM letters") == [(50,)]
+    assert most_bytes < 3_000_000
 
 
 def test_a_robots_box_is_put_in_order_before_it_is_full_of_repetitions(hub: Desk) -> None:
@@ -167,6 +180,31 @@ def test_a_log_is_kept_by_when_it_came_and_teaches_distances(hub: Desk) -> None:
     assert hub.rows("SELECT kb FROM servers") == [(8.0,)]
 
 
+def test_a_long_log_is_taken_in_little_memory(hub: Desk) -> None:
+    subscribe(hub)
+    long = log_of(LINE * 20_000)
+    tracemalloc.start()
+    try:
+        assert hub.ask("/servlets/submitlog", long).text == "20000 visits taken\n"
+        most_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most_bytes < 2_000_000
+
+
+def test_a_log_that_names_too_many_servers_is_refused_where_they_are_summed_up(
+    hub: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logbook, "MOST_SERVERS", 2)
+    subscribe(hub)
+    lines = b"".join(b'"http://%d.jp/",1,2,3,""\n' % number for number in range(3))
+    refused = hub.ask("/servlets/submitlog", log_of(lines))
+    assert (refused.status, "more than 2 servers; send it in parts" in refused.text) == (400, True)
+    assert list(hub.collection.logs.iterdir()) == []
+    ours = log_of(lines, "ours.202611161130")
+    assert hub.ask("/servlets/submitlog", ours, add_robot(hub.control, "ours")).text == "3 visits taken\n"
+
+
 def test_a_log_that_is_sent_again_is_acknowledged_and_counted_once(hub: Desk) -> None:
     subscribe(hub)
     assert hub.ask("/servlets/submitlog", log_of()).status == 200
@@ -176,6 +214,16 @@ def test_a_log_that_is_sent_again_is_acknowledged_and_counted_once(hub: Desk) ->
     assert (again.status, again.text) == (200, "1 visits were here already\n")
     assert hub.state() == before
     assert len(list(hub.collection.logs.iterdir())) == 1
+
+
+def test_a_log_that_is_sent_again_under_another_date_is_counted_once_unless_it_is_empty(hub: Desk) -> None:
+    subscribe(hub, ROBOT, "other.jp")
+    dates = (f"{ROBOT}.202611161130", f"{ROBOT}.202611161145", "other.jp.202611161130")
+    said = [hub.ask("/servlets/submitlog", log_of(name=name)).text for name in dates]
+    assert said == ["1 visits taken\n", "1 visits were here already\n", "1 visits taken\n"]
+    assert hub.rows("SELECT pages FROM efforts") == [(1,), (1,)]
+    empty = [log_of(b"", f"{ROBOT}.2026111611{minute}") for minute in (46, 47)]
+    assert [hub.ask("/servlets/submitlog", each).text for each in empty] == ["0 visits taken\n"] * 2
 
 
 def test_a_log_that_arrives_twice_at_once_is_counted_once(hub: Desk) -> None:
@@ -189,8 +237,8 @@ def test_a_log_that_arrives_twice_at_once_is_counted_once(hub: Desk) -> None:
 
 def test_two_logs_of_one_minute_have_two_files(hub: Desk) -> None:
     subscribe(hub)
-    for stamp in ("202611161130", "202611161131"):
-        hub.ask("/servlets/submitlog", log_of(name=f"{ROBOT}.{stamp}"))
+    for lines, stamp in ((LINE, "202611161130"), (LINE * 2, "202611161131")):
+        hub.ask("/servlets/submitlog", log_of(lines, f"{ROBOT}.{stamp}"))
     assert sorted(path.name for path in hub.collection.logs.iterdir()) == [
         f"{ROBOT}.202611161200",
         f"{ROBOT}.202611161200.2",
@@ -213,8 +261,16 @@ HUGE = b'"http://a.jp/",1,1000000000000000,250,""\n'
             400,
             "impossible host or port",
         ),
+        ("record", gzip.compress(b"http://a.jp:0/\n", mtime=0), 400, "impossible host or port"),
+        (
+            "record",
+            gzip.compress(b"http://a.jp/\nhttp://" + b"a." * 200 + b"jp/\n", mtime=0),
+            400,
+            "impossible host or port",
+        ),
         ("record", gzip.compress(b"\xff\n", mtime=0), 400, "line 1 is not UTF-8"),
         ("record", gzip.compress(b"#" * 2_000_000, mtime=0), 400, "unpacks to more than 1,000,000 bytes"),
+        ("record", gzip.compress(b"#\n" * 60_001, mtime=0), 400, "more than 60,000 lines; send it in parts"),
         ("record", b"x" * 200_000, 413, "more than 100,000 bytes"),
         ("submitlog", b"", 400, "no file name"),
         ("submitlog", f"{ROBOT}.202611161130\n".encode() + LINE, 400, "is no gzip"),
@@ -227,11 +283,13 @@ HUGE = b'"http://a.jp/",1,1000000000000000,250,""\n'
             "visit 1 of prs.waseda.ac.jp.202611161130 has 1,000,000,000,000,000",
         ),
         ("submitlog", log_of(b"#" * 2_000_000), 400, "unpacks to more than"),
+        ("submitlog", log_of(b"#\n" * 240_001), 400, "more than 240,000 lines; send it in parts"),
         ("submitlog", b"x" * 200_000, 413, "more than 100,000 bytes"),
         ("submitlog", log_of(name="../../evil.202611161130"), 400, "is no robot's name"),
         ("submitlog", log_of(name="/evil.202611161130"), 400, "is no robot's name"),
         ("submitlog", log_of(name=f"{ROBOT}.202613161130"), 400, "names no log"),
         ("submitlog", log_of(name="other.jp.202611161130"), 403, "other.jp takes no part"),
+        ("submitlog", b"other.jp.202611161130\nnot even unpacked", 403, "other.jp takes no part"),
         ("submitlog", log_of(name=f"{ROBOT}.202611170301"), 409, "it is 202611161200 (UTC) here"),
         ("submitlog", log_of(name=f"{ROBOT}.19700101"), 409, "set the robot's clock"),
         ("submitlog", log_of(LINE * 2, f"{ROBOT}.20261115"), 409, "is here already, with other lines"),
@@ -255,11 +313,22 @@ def test_a_bad_message_is_refused_in_one_line_and_changes_nothing(
 
 @pytest.mark.parametrize("page", ["list", "isrestart", "subscribe", "unsubscribe"])
 @pytest.mark.parametrize(
-    "query", ["", "host=", "host=a/b", "host=a&host=b", "host=..%2Fx", "host=a%00", "hosts=x"]
+    "query",
+    ["", "host=", "host=a/b", "host=a&host=b", "host=..%2Fx", "host=a%00", "hosts=x", "host=a" + "&b=c" * 20],
 )
 def test_whoever_is_not_named_properly_is_nobody(hub: Desk, page: str, query: str) -> None:
     before = hub.state()
     assert hub.ask(f"/servlets/{page}?{query}").status == 400
+    assert hub.state() == before
+
+
+@pytest.mark.parametrize("page", ["list", "isrestart", "subscribe", "unsubscribe"])
+def test_whoever_only_asks_for_the_head_of_an_answer_changes_nothing(hub: Desk, page: str) -> None:
+    subscribe(hub)
+    before = hub.state()
+    robot = "new.jp" if page == "subscribe" else ROBOT
+    answer = hub.ask(f"/servlets/{page}?host={robot}", method="HEAD")
+    assert (answer.status, answer.headers["allow"]) == (405, "GET")
     assert hub.state() == before
 
 

@@ -22,10 +22,12 @@ from joro.store.collection import Collection
 from tests.manager.desk import collection_at
 
 
-def joro(*words: object, ok: bool = True, text: str = "") -> str:
-    """What a command prints; on stderr, if it is meant to fail."""
+def joro(*words: object, ok: bool = True) -> str:
+    """What a command prints where there is no terminal; on stderr, if it is meant to fail."""
     command = [sys.executable, "-m", "joro", "manager", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, input=text)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, input="", start_new_session=True
+    )
     assert (done.returncode == 0) is ok, done.stderr
     if not ok:
         assert done.stderr.count("\n") == 1, done.stderr
@@ -88,7 +90,7 @@ def test_a_machine_of_several_robots_gets_a_file_of_tokens(hub: Collection, tmp_
 
 @pytest.mark.slow
 def test_a_robot_that_says_no_more_is_down(tmp_path: Path) -> None:
-    hub = collection_at(tmp_path / "hub", lease_s=1.0, grace_s=0.5)
+    hub = collection_at(tmp_path / "hub", lease_s=1.0, beat_s=0.5, grace_s=0.5)
     token = joro("robot", "add", "-C", hub.path, "tokyo")
     with serving(hub) as (_, url):
         beat(url, token, now_of(hub))
@@ -164,9 +166,13 @@ def test_the_password_never_travels_in_the_open(tmp_path: Path) -> None:
         (("restart", "nobody"), "no robot is called 'nobody'"),
         (("restart",), "nothing is to be done"),
         (("restart", "--pages", "50", "--unlimited"), "exclude each other"),
+        (("restart", "--all", "nobody"), "--all and nobody exclude each other"),
+        (("servers", "--robot", "nobody"), "no robot is called 'nobody'"),
+        (("servers", "--robot", ""), "no robot is called ''"),
         (("seeds",), "no seed is given"),
         (("seeds", "ftp://a.example/"), "has the scheme 'ftp'"),
-        (("seeds", f"http://{'a.' * 200}jp/"), "a host that no one can look up"),
+        (("seeds", f"http://{'a.' * 200}jp/"), "has an impossible host or port"),
+        (("seeds", "http://a.jp:0/"), "'http://a.jp:0/' has an impossible host or port"),
         (("seeds", "--seeds", "absent.txt"), "absent.txt cannot be read"),
         (("status", "--manager", "http://127.0.0.1:1"), "wants the operator's password"),
         (("password", "--file", "absent"), "absent cannot be read"),
@@ -178,6 +184,21 @@ def test_a_mistake_is_one_line(hub: Collection, words: tuple[str, ...], problem:
         cli.joro.main(["manager", *words, "-C", str(hub.path)], standalone_mode=False)
 
 
+def test_nothing_to_list_or_to_restart_is_said(hub: Collection) -> None:
+    assert joro("servers", "-C", hub.path) == "none\n"
+    assert joro("restart", "--all", "-C", hub.path) == "no robot takes part\n"
+    joro("robot", "add", "-C", hub.path, "tokyo")
+    assert joro("servers", "--robot", "tokyo", "-C", hub.path) == "none\n"
+
+
+def test_a_password_in_the_address_of_a_manager_is_refused_and_not_repeated(hub: Collection) -> None:
+    there = ("--manager", "https://me:swordfish@hub.example:8768")
+    assert "swordfish" not in joro("status", *there, ok=False)
+    said = joro("status", *there, "--password-file", _file(hub, "correct horse battery"), ok=False)
+    assert "hub.example:8768 has a user in it" in said
+    assert "swordfish" not in said
+
+
 def test_a_certificate_needs_its_key_and_its_file(tmp_path: Path) -> None:
     one = collection_at(tmp_path / "one", certificate="chain.pem")
     assert "manager.certificate and manager.key go together" in joro("serve", "-C", one.path, ok=False)
@@ -186,12 +207,17 @@ def test_a_certificate_needs_its_key_and_its_file(tmp_path: Path) -> None:
 
 
 def test_a_password_has_twelve_characters_and_can_be_taken_back(hub: Collection) -> None:
-    assert "the password is set" in joro(
-        "password", "-C", hub.path, text="correct horse battery\ncorrect horse battery\n"
-    )
+    good = _file(hub, "correct horse battery")
+    assert "the password is set" in joro("password", "-C", hub.path, "--file", good)
     assert "take at least 12" in joro("password", "-C", hub.path, "--file", _file(hub, "short"), ok=False)
     assert "is empty" in joro("password", "-C", hub.path, "--file", _file(hub, ""), ok=False)
     assert "only this machine" in joro("password", "-C", hub.path, "--none")
+
+
+def test_a_password_is_not_asked_for_without_a_terminal(hub: Collection) -> None:
+    assert "there is no terminal to ask for the password on; give --file FILE" in joro(
+        "password", "-C", hub.path, ok=False
+    )
 
 
 def _file(hub: Collection, text: str) -> Path:
@@ -215,7 +241,7 @@ def test_what_was_measured_becomes_a_report(hub: Collection, tmp_path: Path) -> 
         transaction.insert(
             "efforts",
             "robot, server, pages, bytes, ms",
-            [("osaka", "http://a.jp", 2, 2_048, 100), ("tokyo", "http://a.jp", 1, 1_024, 10)],
+            [("osaka", "http://a.jp", 2, 2_048, 100), ("tokyo", "http://a.jp", 1, 1_024, 0)],
         )
         transaction.insert("servers", "name, owner, since, found_at", [("http://a.jp", "tokyo", 0.0, 0.0)])
     control.close()
@@ -226,5 +252,5 @@ def test_what_was_measured_becomes_a_report(hub: Collection, tmp_path: Path) -> 
         ("http://a.jp",),
         [3.0],
     )
-    assert read.distances.tolist() == [[50.0], [10.0]]
+    assert read.distances.tolist() == [[50.0], [1.0]]
     assert read.owners["present"].tolist() == [1]

@@ -116,6 +116,7 @@ def test_the_operator_sets_a_limit_and_restarts_robots(hub: Desk) -> None:
         ({"limit": "limited", "pages": "0"}, 400),
         ({"limit": "limited", "pages": "many"}, 400),
         ({"limit": "limited", "pages": "9" * 30}, 400),
+        ({"limit": "limited", "pages": "9" * 5_000}, 400),
         ({}, 400),
         ({"limit": "unlimited", "robot": ["nobody.jp"]}, 400),
     ],

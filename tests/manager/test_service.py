@@ -9,7 +9,7 @@ import pytest
 import trustme
 
 from joro.clock import FakeClock
-from joro.coordinate.beat import BEAT, JOURNAL, Answer, Beat, Post, encode
+from joro.coordinate.beat import BEAT, JOURNAL, Answer, Beat, Effort, Link, Post, encode
 from joro.manager.routes import BODY_LIMIT_BYTES
 from joro.manager.service import application
 from joro.manager.tokens import add_robot, remove_robot
@@ -50,6 +50,10 @@ def test_a_beat_with_its_token_is_answered_with_a_lease(hub: Desk) -> None:
         ),
         (beat("osaka"), 403, "the token is tokyo's, the beat osaka's"),
         (beat(clock=NOON - 3_600), 409, "3600 s apart"),
+        (beat(posts=(Post(1, released=["junk"]),)), 400, "this is no beat: 'junk' is no server"),
+        (beat(posts=(Post(1, efforts=[Effort("", 1, 1, 1)]),)), 400, "this is no beat: '' is no server"),
+        (beat(posts=(Post(1, links=[Link("junk", 1)]),)), 400, "this is no beat: 'junk' is no page"),
+        (beat(posts=(Post(1, links=[Link("http://a.jp/", 256)]),)), 400, "cannot be followed"),
         (beat(posts=(Post(7),)), 409, "post 1 of tokyo is missing"),
     ],
 )

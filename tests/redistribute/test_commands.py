@@ -98,7 +98,9 @@ def test_from_registering_to_receiving_by_commands_alone(
     [
         (["fetch", "http://127.0.0.1:9", "--token-file", "{t}", "--to", "{o}"], "cannot be reached"),
         (["fetch", "http://hub.example/", "--token-file", "{t}", "--to", "{o}"], "would show the token"),
-        (["fetch", "gopher://x", "--token-file", "{t}", "--to", "{o}"], "gopher://x is no address"),
+        (["fetch", "gopher://x", "--token-file", "{t}", "--to", "{o}"], "'gopher://x' is no address"),
+        (["fetch", "http://h:99999", "--token-file", "{t}", "--to", "{o}"], "'http://h:99999' is no address"),
+        (["fetch", "https://me:no@h", "--token-file", "{t}", "--to", "{o}"], "at h has a user in it"),
         (["fetch", "http://127.0.0.1:9", "--token-file", "{o}/none", "--to", "{o}"], "cannot be read"),
         (
             ["fetch", "http://127.0.0.1:9", "--token-file", "{t}", "--to", "{o}", "--hosts", "("],

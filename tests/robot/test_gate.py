@@ -26,14 +26,21 @@ def gate(
     return Gate(turns, Manners(Politeness(**manners)), frontier, neighbours, clock, lambda server: 20.0)
 
 
+def takes_after(one: Gate, clock: FakeClock, *seconds: float) -> list[str | None]:
+    """Whose turn it is so much later, and so much later again."""
+    found = []
+    for each in seconds:
+        asyncio.run(clock.advance(each))
+        found.append(one.take())
+    return found
+
+
 def test_a_server_gets_its_turn_when_it_has_rested(tmp_path: Path) -> None:
     clock, frontier = FakeClock(1000.0), Frontier(tmp_path)
     frontier.server(A).ready_at = 1007.0
     one = gate(tmp_path, clock, frontier)
     one.enter([A])
-    assert one.take() is None
-    asyncio.run(clock.advance(7.0))
-    assert one.take() == A
+    assert takes_after(one, clock, 0.0, 7.0) == [None, A]
     frontier.close()
 
 
@@ -52,10 +59,7 @@ def test_who_waited_until_hours_ended_waits_until_they_begin(tmp_path: Path) -> 
     clock, frontier = FakeClock(7_000.0), Frontier(tmp_path)  # 01:56 of a Thursday
     one = gate(tmp_path, clock, frontier, window="thu fri 00:00-02:00 UTC")
     one.enter([A])
-    asyncio.run(clock.advance(201.0))
-    assert one.take() is None
-    asyncio.run(clock.advance(79_199.0))
-    assert one.take() == A
+    assert takes_after(one, clock, 201.0, 79_199.0) == [None, A]
     frontier.close()
 
 
@@ -88,10 +92,7 @@ def test_who_was_visited_under_shorter_pauses_rests_as_long_as_the_new_ones(tmp_
     one = gate(tmp_path, clock, frontier)
     one.enter([A])
     one.renew()
-    asyncio.run(clock.advance(1.0))
-    assert one.take() is None
-    asyncio.run(clock.advance(18.0))
-    assert one.take() == A
+    assert takes_after(one, clock, 1.0, 18.0) == [None, A]
     frontier.close()
 
 

@@ -161,7 +161,8 @@ class Plugs:
             self._wait(plot.kill_every_s * self._chance.uniform(0.5, 1.5))
             while plot.spread and self._collected() < 0.95 * number / plot.kills:
                 self._wait(1.0)
-            getattr(self, f"_{kind}")()
+            while not getattr(self, f"_{kind}")():
+                self._wait(0.2)  # until somebody else is there, too
             self._stage.killed[kind] += 1
         while self._later:
             self._wait(max(0.0, self._later[0][0] - time.monotonic()))
@@ -209,34 +210,40 @@ class Plugs:
         there = [worker for worker in workers.values() if worker.name not in self._away]
         return self._chance.choice(there) if len(there) > 1 else None
 
-    def _robot(self) -> None:
+    def _robot(self) -> bool:
         robot = self._one(self._stage.crew.robots)
-        if robot is not None:
-            robot.kill()  # and is back at once, or after others have its servers
-            self._back(
-                robot, self._chance.choice((0.2, 1.0, self._gone_s + 1.0, self._gone_s + 4.0)), robot.start
-            )
+        if robot is None:
+            return False
+        robot.kill()  # and is back at once, or after others have its servers
+        away_s = self._chance.choice((0.2, 1.0, self._gone_s + 1.0, self._gone_s + 4.0))
+        self._back(robot, away_s, robot.start)
+        return True
 
-    def _manager(self) -> None:
+    def _manager(self) -> bool:
         manager = self._one(self._stage.crew.managers)
-        if manager is not None:
-            manager.kill()
-            self._back(manager, self._chance.uniform(0.2, 3.0), manager.start)
+        if manager is None:
+            return False
+        manager.kill()
+        self._back(manager, self._chance.uniform(0.2, 3.0), manager.start)
+        return True
 
-    def _database(self) -> None:
+    def _database(self) -> bool:
         self._stage.database.terminate()
+        return True
 
-    def _exchange(self) -> None:
+    def _exchange(self) -> bool:
         exchange = self._stage.exchange
-        if exchange is not None and exchange.process is not None:
-            exchange.kill()
-            self._later_on(self._chance.uniform(0.2, 8.0), exchange.start)
+        if exchange is None or exchange.process is None:
+            return False
+        exchange.kill()
+        self._later_on(self._chance.uniform(0.2, 8.0), exchange.start)
+        return True
 
-    def _partition(self) -> None:
+    def _partition(self) -> bool:
         """Longer than the lease, mostly; from all, or from the managers while the web is there as before."""
         robot = self._one(self._stage.crew.robots)
         if robot is None:
-            return
+            return False
         managers = [manager.machine for manager in self._stage.crew.managers.values()]
         robot.machine.cut(*(managers if self._chance.random() < 0.5 else ()))
         if self._chance.random() < 0.25:
@@ -248,6 +255,7 @@ class Plugs:
                 robot.start()
 
         self._back(robot, self._gone_s + self._chance.uniform(-2.0, 4.0), heal)
+        return True
 
 
 def _finish(stage: Scene) -> None:

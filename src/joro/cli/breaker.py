@@ -11,7 +11,8 @@ import click
 import uvloop
 
 from joro.breaker.proxy import Breaker
-from joro.cli.options import collection_option, file_option, listening_options
+from joro.cli.options import collection_option, listening_options
+from joro.cli.ready import announce, ready_option
 from joro.clock import RealClock
 from joro.store.collection import Collection
 
@@ -19,7 +20,7 @@ from joro.store.collection import Collection
 @click.command()
 @collection_option
 @listening_options("breaker")
-@file_option("--ready-file", help="Write the port here once the breaker is up.")
+@ready_option("the port")
 def breaker(
     collection: Collection, address: str | None, port: int | None, ready_file: Path | None, quiet: bool
 ) -> None:
@@ -52,9 +53,6 @@ async def _serve(breaker: Breaker, address: str, ready_file: Path | None, quiet:
         click.echo(
             f'breaker: {host}:{breaker.port} until Ctrl-C; robots: [fetch] breaker = "{host}:{breaker.port}"'
         )
-    if ready_file is not None:
-        draft = ready_file.with_suffix(".new")
-        draft.write_text(f"{breaker.port}\n", encoding="utf-8")
-        draft.rename(ready_file)
+    announce(ready_file, breaker.port)
     await done.wait()
     await breaker.stop()

@@ -13,7 +13,7 @@ import msgspec
 import uvloop
 
 from joro.cli import crawling
-from joro.cli.options import collection_option, quiet_option, seed_options
+from joro.cli.options import collection_option, processes_option, quiet_option, seed_options
 from joro.clock import RealClock
 from joro.coordinate.messages import robot_name
 from joro.coordinate.report import Report, total
@@ -39,13 +39,7 @@ from joro.store.membership import Membership, is_unheard, join, membership
     metavar="FILE",
     help="The robot's token, or lines of NAME TOKEN.",
 )
-@click.option(
-    "-p",
-    "--processes",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    help="Robots beside each other: NAME-0, NAME-1 … (default: machine.processes in joro.toml).",
-)
+@processes_option("Robots beside each other: NAME-0, NAME-1 …")
 @click.option("--share", type=Share.parse, metavar="K/N", hidden=True)
 @quiet_option
 def cooperate(

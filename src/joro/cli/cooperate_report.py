@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from joro.cli.options import directory_option
+from joro.cli.options import directory_option, number_option
 from joro.cli.progress import share_bar
 from joro.cli.simulate import how_to_draw
 from joro.errors import UsageError
@@ -17,22 +17,8 @@ from joro.errors import UsageError
 @directory_option(
     "--run", help="Judge a real run: servers.csv, distances.csv and shares.csv as a manager writes them."
 )
-@click.option(
-    "--seeds",
-    default=5,
-    show_default=True,
-    type=click.IntRange(1, 100),
-    metavar="N",
-    help="Simulated worlds.",
-)
-@click.option(
-    "--servers",
-    default=6_500,
-    show_default=True,
-    type=click.IntRange(min=100),
-    metavar="N",
-    help="Simulated servers.",
-)
+@number_option("--seeds", default=5, least=1, most=100, help="Simulated worlds.")
+@number_option("--servers", default=6_500, least=100, help="Simulated servers.")
 @directory_option(
     "--out",
     default=Path("cooperate-report"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial, wraps
+from getpass import GetPassWarning
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +22,7 @@ from joro.cli.options import (
     file_option,
     listening_options,
     plain_option,
+    processes_option,
     seed_options,
 )
 from joro.clock import RealClock
@@ -93,12 +96,12 @@ class Place:
         if self.url is None:
             return None
         if self.password_file is None:
-            raise UsageError(f"{self.url} wants the operator's password", remedy="give --password-file FILE")
+            raise UsageError("the manager wants the operator's password", remedy="give --password-file FILE")
         remedies = dict.fromkeys(
             (401, 403), f"set one there (joro manager password), and put it into {self.password_file}"
         )
         word = _word_in(self.password_file)
-        return Caller(self.url, word, ca=self.ca, plain=self.plain, remedies=remedies)
+        return Caller(self.url, word, ca=self.ca, plain=self.plain, remedies=remedies, kind="manager")
 
 
 @manager.command()
@@ -158,14 +161,7 @@ def robot() -> None:
 @robot.command("add")
 @collection_option
 @click.argument("name")
-@click.option(
-    "-p",
-    "--processes",
-    type=click.IntRange(1, 256),
-    default=1,
-    metavar="N",
-    help="It is N robots on one machine, NAME-0, NAME-1 …, each with a token.",
-)
+@processes_option("It is N robots on one machine, NAME-0, NAME-1 …, each with a token.", default=1)
 def add_robot(collection: Collection, name: str, processes: int) -> None:
     """Register a robot, and print its token: once, for only its hash is kept.
 
@@ -241,12 +237,22 @@ def password(collection: Collection, file: Path | None, is_none: bool) -> None:
 
     said = ""
     if not is_none:
-        said = _word_in(file) if file else click.prompt("Password", hide_input=True, confirmation_prompt=True)
+        said = _word_in(file) if file else _asked_password()
         if not said:
             raise UsageError("the password is empty", remedy="say --none to have none")
     with _store(collection) as control:
         set_password(control, said)
     click.echo("there is no password: only this machine is let in" if is_none else "the password is set")
+
+
+def _asked_password() -> str:
+    with warnings.catch_warnings(action="error", category=GetPassWarning):
+        try:
+            return str(click.prompt("Password", hide_input=True, confirmation_prompt=True))
+        except GetPassWarning:
+            raise UsageError(
+                "there is no terminal to ask for the password on", remedy="give --file FILE"
+            ) from None
 
 
 @manager.command()
@@ -343,6 +349,8 @@ def restart(
         raise UsageError("--pages and --unlimited exclude each other", remedy="give one of them")
     if not (robots or everyone or pages or unlimited):
         raise UsageError("nothing is to be done", remedy="name robots, or give --all, --pages or --unlimited")
+    if robots and everyone:
+        raise UsageError(f"--all and {robots[0]} exclude each other", remedy="give one of them")
     with _store(collection) as control, control.transaction() as transaction:
         if pages or unlimited:
             orders.limit_lists(transaction, pages)
@@ -352,6 +360,8 @@ def restart(
         orders.restart(transaction, robots)
     for each in robots:
         click.echo(f"{each} restarts when it asks next")
+    if everyone and not robots:
+        click.echo("no robot takes part")
     if pages or unlimited:
         click.echo(
             f"the next lists are {f'limited to {pages:,} pages of each server' if pages else 'unlimited'}"
@@ -368,12 +378,18 @@ def servers(collection: Collection, robot: str | None) -> None:
     joro manager servers -C hub
     joro manager servers -C hub --robot tokyo
     """
-    where, values = ("WHERE owner = ?", (robot,)) if robot else ("", ())
+    from joro.manager.tokens import no_robot
+
+    where, values = ("WHERE owner = ?", (robot,)) if robot is not None else ("", ())
     with _store(collection) as control, control.reading() as transaction:
+        if robot is not None and not transaction.rows("SELECT name FROM robots WHERE name = ?", robot):
+            raise no_robot(robot)
         rows = transaction.rows(f"SELECT name, owner, heir, kb FROM servers {where} ORDER BY name", *values)
     for name, owner, heir, kb in rows:
         to = f" → {heir}" if heir else ""
         click.echo(f"{name}  {owner or '–'}{to}  {kb:,.0f} KB")
+    if not rows:
+        click.echo("none")
 
 
 @manager.command()

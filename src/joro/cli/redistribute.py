@@ -16,6 +16,7 @@ from joro.cli.options import (
     collection_option,
     directory_option,
     file_option,
+    number_option,
     plain_option,
     quiet_option,
 )
@@ -73,14 +74,7 @@ schedule_option = click.option(
 @click.option(
     "--address", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on."
 )
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=PORT,
-    show_default=True,
-    metavar="N",
-    help="Port; 0: any.",
-)
+@number_option("--port", default=PORT, most=65_535, help="Port; 0: any.")
 @file_option("--certificate", help="Certificate chain for TLS (PEM).", exists=True)
 @file_option("--key", help="Its key (PEM).", exists=True)
 @quiet_option

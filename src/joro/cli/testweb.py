@@ -10,6 +10,7 @@ import click
 import uvloop
 
 from joro.cli.options import file_option
+from joro.cli.ready import announce, ready_option
 from joro.config import render
 from joro.testweb.settings import ADDRESSING, LOOPBACK, PROFILES, SIZES, Settings
 from joro.testweb.web import TestWeb, config
@@ -51,13 +52,19 @@ from joro.testweb.web import TestWeb, config
     help="A few hosts with most of the pages, or all of one size.",
 )
 @click.option("--roles", default="", metavar="ROLE,…", help="Only hosts of these roles (and normal ones).")
-@click.option("--speed", default=1.0, show_default=True, metavar="N", help="Virtual seconds per real second.")
+@click.option(
+    "--speed",
+    default=1.0,
+    show_default=True,
+    metavar="N",
+    help="Virtual seconds per real second; 0: time stands still until the oracle's /clock?pass_s=… moves it.",
+)
 @click.option("--latency", default=0.0, metavar="MS", help="Hold every answer back this long (real time).")
 @click.option("--memory", default=1_000, show_default=True, metavar="MB", help="Memory for ready answers.")
 @click.option("--warm", is_flag=True, help="Make every page before serving the first.")
-@file_option("--log", help="Append the access log here (TSV).")
-@file_option("--settings", help="Write a joro.toml with which a collection sees this web.")
-@file_option("--ready-file", help="Write the port and the name server's port here once the web is up.")
+@file_option("--log", written=True, help="Append the access log here (TSV).")
+@file_option("--settings", written=True, help="Write a joro.toml with which a collection sees this web.")
+@ready_option("the port and the name server's port")
 def testweb(
     seed: int,
     hosts: int,
@@ -129,7 +136,4 @@ def _announce(web: TestWeb, settings: Path | None, ready_file: Path | None) -> N
     if settings is None:
         wanted = [line for line in toml.splitlines() if line and not line.startswith(("#", "["))]
         click.echo("\n".join(["a collection sees it with these lines in its joro.toml:", "[fetch]", *wanted]))
-    if ready_file is not None:
-        draft = ready_file.with_suffix(".new")
-        draft.write_text(f"{web.port}\n{web.dns_port}\n", encoding="utf-8")
-        draft.rename(ready_file)
+    announce(ready_file, web.port, web.dns_port)

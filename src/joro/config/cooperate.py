@@ -41,7 +41,7 @@ class Manager:
     key: str = setting("", "PEM file of the certificate's key")
     database: str = setting("", "postgresql://… for a pair of managers; empty: control.db in the collection")
     lease_s: float = setting(60.0, "how long a robot may go on without hearing from a manager", least=1.0)
-    beat_s: float = setting(2.0, "how often a robot calls", least=0.1)
+    beat_s: float = setting(2.0, "seconds between two calls of a robot; less than lease_s", least=0.1)
     grace_s: float = setting(
         10.0, "how long after its lease a silent robot is left its servers, for clocks that drift", least=0.5
     )

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from joro.coordinate.share import Share
 from joro.errors import UsageError
 
 Floats = npt.NDArray[np.float64]
@@ -30,17 +29,11 @@ def at_random(servers: int, robots: int, seed: int) -> Owners:
     return np.random.default_rng(seed).integers(0, _some(robots), servers)
 
 
-def by_hash(servers: Sequence[str], robots: int) -> Owners:
-    """By the hash of the server's name, as `share` has it: nobody must be asked, nothing must be kept."""
-    share = Share(0, _some(robots))
-    return np.array([share.owner(server) for server in servers], np.int64)
-
-
 def by_rendezvous(servers: Sequence[str], robots: Sequence[str]) -> Owners:
     """To the robot whose name gives the highest hash together with the server's.
 
     A robot that comes takes its part from everyone and one that goes leaves its part to everyone; nothing
-    else moves. With `by_hash` a sixth robot moves five servers of six.
+    else moves. By `share` a sixth robot moves five servers of six.
     """
     _some(len(robots))
     seeds = [xxhash.xxh3_64_intdigest(robot.encode()) for robot in robots]

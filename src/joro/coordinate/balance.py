@@ -66,12 +66,6 @@ def move(gives: Floats) -> Floats:
     return np.where(gives * back > 0, gives - back, np.where(gives * back < 0, if_agreed, 0.0))
 
 
-def equalised(costs: Floats, tree: Sequence[Edge]) -> Floats:
-    """The costs after everyone gave what Move says, by the giver's reckoning: their sum stays."""
-    after: Floats = costs - move(give(costs, tree)).sum(axis=1)
-    return after
-
-
 def hand_over(costs: Floats, owners: Owners, moves: Floats) -> Owners:
     """Steps 3 and 4: each giver hands servers to the nearest of its receivers, till Move is used up.
 

@@ -24,7 +24,7 @@ import msgspec
 
 from joro import __version__
 from joro.errors import TransferError, UsageError
-from joro.trust import is_here, trusting
+from joro.trust import is_here, place_of, trusting
 
 #: More than this no answer has.
 ANSWER_LIMIT_BYTES = 64_000_000
@@ -41,7 +41,15 @@ class Managers:
             raise UsageError(
                 "no manager is named", remedy="give --manager URL, or set cooperate.managers in joro.toml"
             )
-        self._places = [_place(address, plain=plain) for address in addresses]
+        self._places = [
+            place_of(
+                address,
+                "manager",
+                plain=plain,
+                plainly="set cooperate.plain = true if the network is your own",
+            )
+            for address in addresses
+        ]
         self._trust = trusting(ca) if any(place.scheme == "https" for place in self._places) else None
         self._token = token
         self._now = 0  # the one to ask first
@@ -157,24 +165,6 @@ def _refusal(address: str, status: int, reason: str, body: bytes) -> TransferErr
         remedy=remedies.get(status, "ask its operator"),
         status=status,
     )
-
-
-def _place(address: str, *, plain: bool) -> SplitResult:
-    try:
-        parts = urlsplit(address.rstrip("/"))
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        valid = False
-    if not valid:
-        raise UsageError(
-            f"{address!r} is no address of a manager", remedy="write it like https://example.org:8768"
-        )
-    if parts.scheme == "http" and not plain and not is_here(parts.hostname or ""):
-        raise UsageError(
-            f"{address} would show the token to everybody on the way",
-            remedy="use https://, or set cooperate.plain = true if the network is your own",
-        )
-    return parts
 
 
 def _proxy(place: SplitResult) -> SplitResult | None:

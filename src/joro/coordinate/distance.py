@@ -1,25 +1,19 @@
 """How far is each server from each robot, and what does it cost to collect it?
 
-In:    what robots logged of the first 50 URLs of every server, and how much each server has.
-Out:   distances d = t/w in milliseconds per KB, a row for each robot, and how sure they are; costs w·d in
-       milliseconds.
+In:    distances d = t/w in milliseconds per KB, as far as they were measured, a row for each robot; the pages
+       they were measured with, 50 of every server in S1; how much each server has.
+Out:   all distances, and how sure they are; costs w·d in milliseconds.
 Never: takes what was not measured for near: it is guessed from the row and the column, or infinitely far.
 Paper: S1 5.2.1 step 3, equations (4) and (5); 5.1.2 (`#MaxTransfer=50`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-
 import numpy as np
 import numpy.typing as npt
 
 from joro.coordinate.assign import Floats
-from joro.coordinate.messages import LogLine
-from joro.url import server_of, try_canonical
 
-#: Pages of each server that a robot asks for to learn its distance.
-PROBE_URLS = 50
 #: Milliseconds per KB of two pages of one server differ by about so much (the standard deviation of their
 #: logarithm): small pages cost as much time as larger ones do.
 PAGE_SPREAD = 1.0
@@ -29,29 +23,8 @@ PAGE_SPREAD = 1.0
 GUESS_SPREAD = 0.7
 GUESSES = 20
 LEAST_SPREAD = 0.3
-_KB = 1_024.0
-
-
-def measured(
-    logs: Mapping[str, Iterable[LogLine]], robots: Sequence[str], servers: Sequence[str]
-) -> tuple[Floats, Floats]:
-    """Distances, nan where nothing was received; and the KB of each server that its best robot received."""
-    place = {server: number for number, server in enumerate(servers)}
-    spent_ms, received_kb = np.zeros((2, len(robots), len(servers)))
-    for row, robot in enumerate(robots):
-        for line in logs.get(robot, ()):
-            column = place.get(_server(line.url), -1)
-            if column >= 0:
-                spent_ms[row, column] += line.elapsed_ms
-                received_kb[row, column] += line.response_bytes / _KB
-    known = received_kb > 0.0
-    distances = np.divide(spent_ms, received_kb, where=known, out=np.full(known.shape, np.nan))
-    return distances, received_kb.max(axis=0, initial=0.0)
-
-
-def _server(url: str) -> str:
-    canonical = try_canonical(url)
-    return "" if canonical is None else server_of(canonical)
+#: Bytes that distances and sizes are told in.
+KB = 1_024.0
 
 
 def guessed(distances: Floats) -> Floats:

@@ -26,6 +26,9 @@ from joro.model import Visit
 from joro.store.frontier import Frontier
 from joro.url import server_of
 
+#: Servers of which it is remembered whose they are: most links lead to the same few.
+REMEMBERED = 20_000
+
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[Link])
 
@@ -43,6 +46,7 @@ class Exchange:
         self._directory = directory
         self._share = share
         self._frontier = frontier
+        self._ours: dict[str, bool] = {}
         self._found: defaultdict[int, list[Link]] = defaultdict(list)
         self._closing: dict[str, bytes] = {}  # batches in the commit under way
         self._taken: list[Path] = []  # files whose links are in the commit under way
@@ -65,7 +69,13 @@ class Exchange:
 
     def is_ours(self, url: str) -> bool:
         """Does the page's server belong to this share?"""
-        return self._share.owner(server_of(url)) == self._share.number
+        server = server_of(url)
+        ours = self._ours.get(server)
+        if ours is None:
+            if len(self._ours) >= REMEMBERED:
+                self._ours.clear()
+            ours = self._ours[server] = self._share.owner(server) == self._share.number
+        return ours
 
     def stretch(self, server: str) -> float:
         """Shares are of whole servers."""

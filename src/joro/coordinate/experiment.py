@@ -24,6 +24,9 @@ import numpy.typing as npt
 from joro.coordinate.assign import NOBODY, Floats, Owners
 from joro.errors import UsageError
 
+#: No server has so many KB, and nobody spends so many milliseconds at one: thirty thousand years.
+MOST = 1e15
+
 COLUMNS = {
     "servers.csv": ["server", "kb", "urls"],
     "distances.csv": ["robot", "server", "ms_per_kb"],
@@ -88,7 +91,7 @@ def _write(file: Path, rows: Iterator[tuple[object, ...]]) -> None:
 def read(folder: Path) -> Experiment:
     """Read the three files; the order of robots and servers is that of the files."""
     servers, distances, shares = (list(_rows(folder / name)) for name in COLUMNS)
-    names = {row[0]: place for place, (_, row) in enumerate(servers)}
+    names = _names(folder / "servers.csv", servers)
     robots = {name: place for place, name in enumerate(dict.fromkeys(row[0] for _, row in distances))}
     one = Experiment(
         tuple(robots),
@@ -101,10 +104,18 @@ def read(folder: Path) -> Experiment:
         raise UsageError(f"{folder} tells of no robot or no server", remedy="give the directory of a run")
     for line, row in distances:
         place = _place(folder / "distances.csv", line, row[1], names)
-        one.distances[robots[row[0]], place] = _number(folder / "distances.csv", line, row, column=2)
+        one.distances[robots[row[0]], place] = _distance(folder / "distances.csv", line, row)
     for line, row in shares:
         _take_share(one, folder / "shares.csv", line, row, names, robots)
     return one
+
+
+def _names(file: Path, servers: Sequence[tuple[int, Sequence[str]]]) -> dict[str, int]:
+    names: dict[str, int] = {}
+    for place, (line, row) in enumerate(servers):
+        if names.setdefault(row[0], place) != place:
+            raise UsageError(f"{file}, line {line}: {row[0]} is listed twice", remedy="leave one of them")
+    return names
 
 
 def _take_share(
@@ -134,7 +145,7 @@ def _rows(file: Path) -> Iterator[tuple[int, list[str]]]:
                         f"{file}, line {table.line_num} has {len(row)} columns", remedy=f"give {len(columns)}"
                     )
                 yield table.line_num, row
-    except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"{file} cannot be read: {error}", remedy="give the directory of a run") from None
 
 
@@ -143,11 +154,21 @@ def _number(file: Path, line: int, row: Sequence[str], column: int) -> float:
         number = float(row[column])
     except ValueError:
         number = math.nan
-    if not 0.0 <= number < math.inf:
+    if not 0.0 <= number < MOST:
         raise UsageError(
             f"{file}, line {line}: {row[column]!r} is no {COLUMNS[file.name][column]}", remedy="mend it"
         )
     return number
+
+
+def _distance(file: Path, line: int, row: Sequence[str]) -> float:
+    distance = _number(file, line, row, column=2)
+    if not distance:
+        raise UsageError(
+            f"{file}, line {line}: nobody is at no distance from {row[1]}",
+            remedy="leave the line out where nothing was measured",
+        )
+    return distance
 
 
 def _place(file: Path, line: int, name: str, places: dict[str, int]) -> int:

@@ -16,9 +16,8 @@ then *improved*: the last robot gives away the server that helps most, again and
 
 from __future__ import annotations
 
-import heapq
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -46,14 +45,6 @@ def finish(costs: Floats, owners: Owners, lanes: int = 1) -> Floats:
     dearest = np.zeros(len(costs))
     np.maximum.at(dearest, owners[held], costs[owners[held], held])
     return np.maximum(loads(costs, owners) / lanes, dearest)
-
-
-def longest_first(durations: Iterable[float], lanes: int) -> float:
-    """When a robot is really done that starts the servers that take longest first (S1-17)."""
-    free = [0.0] * lanes
-    for duration in sorted(durations, reverse=True):
-        heapq.heapreplace(free, free[0] + duration)
-    return max(free)
 
 
 def moved(before: Owners, after: Owners) -> int:

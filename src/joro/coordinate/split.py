@@ -9,7 +9,7 @@ Paper: S1 5.1.5 (lists may hold any page, so load can be shared by directory), 6
 from __future__ import annotations
 
 import heapq
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -44,12 +44,6 @@ def split(sizes_kb: Mapping[str, float], parts: int, interval_s: float) -> list[
     if not any("/" in directories for _, directories in filled):
         filled[0][1].append("/")  # nothing lies there, but someone has to own what is new
     return [Part(tuple(sorted(names)), kb, interval_s * total / kb) for kb, names in filled]
-
-
-def part_of(path: str, parts: Sequence[Part]) -> int:
-    """The number of the part that a page belongs to."""
-    owners = {directory: number for number, part in enumerate(parts) for directory in part.directories}
-    return owners[home(path, owners)]
 
 
 def home(path: str, directories: Container[str]) -> str:

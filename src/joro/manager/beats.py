@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from joro.config.cooperate import Manager
 from joro.coordinate.beat import Answer, Beat, Changes, Effort, Late, Letter, Post
+from joro.coordinate.distance import KB
 from joro.manager import journals
 from joro.manager.checking import flaw
 from joro.manager.failover import replaced
@@ -26,8 +27,6 @@ from joro.manager.restarting import begin_anew
 from joro.manager.routing import Server, hand_over, hints, known, offer, place, register, welcome
 from joro.manager.units import readdressed
 from joro.store.control import Control, Transaction
-
-_KB = 1_024.0
 
 
 @dataclass
@@ -218,13 +217,13 @@ def _count(
     transaction.run_many(
         "UPDATE servers SET journal_number = ?, kb = kb + ? WHERE name = ?",
         [
-            (server.journal_number, spent[name][1] / _KB if name in spent else 0.0, name)
+            (server.journal_number, spent[name][1] / KB if name in spent else 0.0, name)
             for name, server in servers.items()
         ],
     )
     transaction.run_many(
         "UPDATE servers SET kb = kb + ? WHERE name = ?",
-        [(received / _KB, name) for name, (_, received, _) in spent.items() if name not in servers],
+        [(received / KB, name) for name, (_, received, _) in spent.items() if name not in servers],
     )
     transaction.run_many(
         "INSERT INTO efforts (robot, server, pages, bytes, ms) VALUES (?, ?, ?, ?, ?) "

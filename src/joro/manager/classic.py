@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -29,12 +30,17 @@ from joro.manager import classic_robots
 from joro.manager.classic_lists import list_of, prepare_list
 from joro.manager.logbook import Logbook
 from joro.manager.orders import share_out
-from joro.manager.refusal import Refused, body_of
+from joro.manager.refusal import Refused
+from joro.manager.routing import can_be_asked
 from joro.manager.tokens import bearer_of, checked
+from joro.serving.body import body_of
 from joro.store.control import Control, Transaction
-from joro.url import try_canonical
+from joro.url import server_of, try_canonical
 
 log = logging.getLogger(__name__)
+
+#: Lists and logs unpacked side by side: beats need a processor, too.
+UNPACKED_AT_ONCE = 2
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,7 @@ class Limits:
     list_bytes: int = 32 << 20
     log_bytes: int = 64 << 20
     unpacked_bytes: int = MOST_BYTES
+    lines: int = messages.MOST_LINES  # of a list; as many visits of a log
 
 
 class Classic:
@@ -56,16 +63,17 @@ class Classic:
         self._settings = settings
         self._logbook = logbook
         self._limits = limits or Limits()
+        self._unpacking = asyncio.Semaphore(UNPACKED_AT_ONCE)
 
     @property
     def routes(self) -> list[Route]:
         return [
-            Route(messages.LIST, self.list_servers),
+            _get(messages.LIST, self.list_servers),
             Route(messages.RECORD, self.record, methods=["POST"]),
             Route(messages.SUBMIT_LOG, self.submit_log, methods=["POST"]),
-            Route(messages.IS_RESTART, self.is_restart),
-            Route(messages.SUBSCRIBE, self.subscribe),
-            Route(messages.UNSUBSCRIBE, self.unsubscribe),
+            _get(messages.IS_RESTART, self.is_restart),
+            _get(messages.SUBSCRIBE, self.subscribe),
+            _get(messages.UNSUBSCRIBE, self.unsubscribe),
         ]
 
     def list_servers(self, request: Request) -> Response:
@@ -81,29 +89,31 @@ class Classic:
         """M2: servers that a robot found. S1 does not ask which robot it was."""
         await asyncio.to_thread(self._admit_sender, request)
         body = await body_of(request, self._limits.list_bytes)
-        count = await asyncio.to_thread(self._record, body)
+        async with self._unpacking:
+            count = await asyncio.to_thread(self._record, body)
         return _said(f"{count} taken")
 
     def _record(self, body: bytes) -> int:
-        found = messages.read_list(body, self._limits.unpacked_bytes)
-        links = [_link(entry) for entry in found.entries]  # all of them, before any is taken
-        share_out(self._control, links, self._settings)
-        log.info("%d pages of servers were recorded", len(links))
-        return len(links)
+        deque(self._links(body), maxlen=0)  # all of them must be right, before any is taken
+        count = share_out(self._control, self._links(body), self._settings)
+        log.info("%d pages of servers were recorded", count)
+        return count
+
+    def _links(self, body: bytes) -> Iterator[Link]:
+        """What a list leads to, one page after the other: all of them may fill the memory of the machine."""
+        return map(_link, messages.entries(body, self._limits.unpacked_bytes, self._limits.lines))
 
     async def submit_log(self, request: Request) -> Response:
         """M3: what a robot transferred."""
         await asyncio.to_thread(self._admit_sender, request)
         body = await body_of(request, self._limits.log_bytes)
-        return _said(await asyncio.to_thread(self._submit, request, body))
-
-    def _submit(self, request: Request, body: bytes) -> str:
-        sent = messages.read_log(body, self._limits.unpacked_bytes)
-        self._admit_log(request, sent.robot)
-        taken = self._logbook.take(sent, body)
-        said = f"{taken.lines} visits {'taken' if taken.is_new else 'were here already'}"
-        log.info("log %s: %s", sent.name, said)
-        return said
+        name, inside = messages.read_log(body, self._limits.unpacked_bytes)
+        await asyncio.to_thread(self._admit_log, request, name.robot)
+        async with self._unpacking:
+            taken = await asyncio.to_thread(self._logbook.take, name, inside, self._limits.lines)
+        said = f"{taken.visits} visits {'taken' if taken.is_new else 'were here already'}"
+        log.info("log %s: %s", name, said)
+        return _said(said)
 
     def is_restart(self, request: Request) -> Response:
         """M4: RESTART in the first line, or another word."""
@@ -159,9 +169,17 @@ class Classic:
                 classic_robots.admit(transaction, robot, is_proved=False)
 
 
+def _get(path: str, endpoint: Callable[[Request], Response]) -> Route:
+    """A GET of S1's changes something: whoever asks for a head only must not do that."""
+    route = Route(path, endpoint, methods=["GET"])
+    if route.methods:
+        route.methods.discard("HEAD")
+    return route
+
+
 def _link(entry: messages.Entry) -> Link:
     url = try_canonical(entry.url)
-    if url is None:
+    if url is None or not can_be_asked(server_of(url)):
         raise BadMessage(
             f"{entry.url[:60]!r} has an impossible host or port", remedy="send the list without it"
         )

@@ -1,9 +1,9 @@
 """Where do the transfer logs of robots go, and what do they teach?
 
-In:    a log as M3 brings it.
+In:    a log as M3 brings it, a piece at a time.
 Out:   a file in the collection's logs/, ROBOT.yyyymmddhhMM by when it came; what servers cost their robot.
 Never: counts a log twice, however often it is sent; lets another log take the name of one; writes outside its
-       folder.
+       folder; has more of it in memory than a few numbers for each server.
 Paper: S1 5.1.2 (M3), 5.1.6: what the manager's logs/ holds.
 """
 
@@ -12,16 +12,18 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
-from joro.coordinate.messages import Log, LogLine
-from joro.coordinate.packing import unpack
+from joro.coordinate.distance import KB
+from joro.coordinate.messages import LogLine, LogName, visits
 from joro.errors import DiskFull
 from joro.manager.refusal import Refused
+from joro.manager.routing import can_be_asked
 from joro.manager.tokens import CLASSIC
 from joro.store.control import Control, Transaction
 from joro.url import server_of, try_canonical
@@ -32,16 +34,19 @@ EARLIEST_ZONE_S = 14 * 3_600.0
 OLDEST_S = 366 * 86_400.0
 #: One page that took more than eleven days or had more than 100 GB would spoil every sum it is in.
 MOST_MS, MOST_RESPONSE_BYTES = 10**9, 10**11
-_KB = 1_024.0
+#: No robot asks more servers between two logs; their sums take some 80 MB.
+MOST_SERVERS = 250_000
 _DRAFT = ".coming-"
-_STAMPS = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
+
+#: Pages, bytes and milliseconds of each server.
+Sums = dict[str, tuple[int, int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
     """What became of a log."""
 
-    lines: int
+    visits: int
     is_new: bool
 
 
@@ -55,50 +60,55 @@ class Logbook:
         for draft in folder.glob(f"{_DRAFT}*"):
             draft.unlink()  # its sender was not told that it is here, and sends it again
 
-    def take(self, log: Log, message: bytes) -> Taken:
-        """Keep a log that was read of `message`, and learn from it, once."""
-        _check_lines(log)
-        inside = unpack(message[message.index(b"\n") + 1 :])
-        digest, efforts = hashlib.sha256(inside).hexdigest(), sorted(_by_server(log.lines).items())
-        draft = self._written(inside)  # before anybody waits for the store
+    def take(self, log: LogName, inside: Iterable[bytes], most_visits: int) -> Taken:
+        """Keep a log with this inside, and learn from it, once."""
+        teaches = self._check(log)
+        draft = self._folder / f"{_DRAFT}{secrets.token_hex(8)}"  # a name that nobody looks for
         try:
-            with self._control.transaction() as transaction:
-                _check_date(log, transaction.now, self._skew_s)
-                known = transaction.rows(
-                    "SELECT digest FROM logs WHERE robot = ? AND stamp = ?", log.robot, log.stamp
+            digest = hashlib.sha256()
+            with self._room_for(log), draft.open("xb") as file:  # before anybody waits for the store
+                count, sums = _summed(
+                    log, visits(_copied(inside, file, digest), most_visits), teaches=teaches
                 )
-                if known:
-                    return _again(log, known[0][0] == digest)
-                self._keep(log.robot, draft, transaction.now)
-                transaction.run(
-                    "INSERT INTO logs (robot, stamp, digest, lines, received_at) VALUES (?, ?, ?, ?, ?)",
-                    log.robot,
-                    log.stamp,
-                    digest,
-                    len(log.lines),
-                    transaction.now,
-                )
-                _learn(transaction, log, efforts)
-        finally:
-            draft.unlink()
-        return Taken(len(log.lines), True)
-
-    def _written(self, inside: bytes) -> Path:
-        """The log on the disk, under a name that nobody looks for."""
-        draft = self._folder / f"{_DRAFT}{secrets.token_hex(8)}"
-        try:
-            with draft.open("xb") as file:
-                file.write(inside)
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:
+            return self._noted(log, draft, digest.hexdigest(), count, sums)
+        finally:
             with suppress(OSError):
                 draft.unlink()
+
+    def _check(self, log: LogName) -> bool:
+        """Does it teach? Robots of ours tell all of it with their beats. A bad date is refused."""
+        with self._control.reading() as transaction:
+            _check_date(log, transaction.now, self._skew_s)
+            return transaction.rows("SELECT kind FROM robots WHERE name = ?", log.robot) == [(CLASSIC,)]
+
+    @contextmanager
+    def _room_for(self, log: LogName) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
             raise DiskFull(
-                f"a log of {len(inside):,} bytes finds no room in {self._folder} ({error.strerror})",
+                f"{log} finds no room in {self._folder} ({error.strerror})",
                 remedy="make room; its robot sends it again",
             ) from None
-        return draft
+
+    def _noted(self, log: LogName, draft: Path, digest: str, count: int, sums: Sums) -> Taken:
+        with self._control.transaction() as transaction:
+            if _is_known(transaction, log, digest, count):
+                return Taken(count, False)
+            self._keep(log.robot, draft, transaction.now)
+            transaction.run(
+                "INSERT INTO logs (robot, stamp, digest, lines, received_at) VALUES (?, ?, ?, ?, ?)",
+                log.robot,
+                log.stamp,
+                digest,
+                count,
+                transaction.now,
+            )
+            if sums:
+                _learn(transaction, log.robot, count, sums)
+        return Taken(count, True)
 
     def _keep(self, robot: str, draft: Path, now: float) -> None:
         """Give it its name, which nothing has yet."""
@@ -111,56 +121,77 @@ class Logbook:
         raise Refused(429, f"{robot} sent a thousand logs in a minute; send the next one later")
 
 
-def _again(log: Log, is_same: bool) -> Taken:
-    if is_same:
-        return Taken(len(log.lines), False)
-    raise Refused(409, f"{log.name} is here already, with other lines; send this one under another date")
+def _is_known(transaction: Transaction, log: LogName, digest: str, count: int) -> bool:
+    """Did it come before, be it under another date? Whoever sends it again may date it anew.
+
+    Logs without a visit are all the same, and each is another.
+    """
+    rows = transaction.rows(
+        "SELECT stamp, digest FROM logs WHERE robot = ? AND (stamp = ? OR digest = ?)",
+        log.robot,
+        log.stamp,
+        digest,
+    )
+    if any(known == digest and (count or stamp == log.stamp) for stamp, known in rows):
+        return True
+    if any(stamp == log.stamp for stamp, _ in rows):
+        raise Refused(409, f"{log} is here already, with other lines; send this one under another date")
+    return False
 
 
-def _check_date(log: Log, now: float, skew_s: float) -> None:
-    written = datetime.strptime(log.stamp, _STAMPS[len(log.stamp)]).replace(tzinfo=UTC).timestamp()
+def _check_date(log: LogName, now: float, skew_s: float) -> None:
+    written = log.written.replace(tzinfo=UTC).timestamp()
     if written > now + EARLIEST_ZONE_S + skew_s or written < now - OLDEST_S:
         here = datetime.fromtimestamp(now, UTC).strftime("%Y%m%d%H%M")
+        raise Refused(409, f"the date of {log} is impossible, it is {here} (UTC) here; set the robot's clock")
+
+
+def _copied(inside: Iterable[bytes], file: BinaryIO, digest: hashlib._Hash) -> Iterator[bytes]:
+    """What is inside, as it goes to the disk."""
+    for piece in inside:
+        file.write(piece)
+        digest.update(piece)
+        yield piece
+
+
+def _summed(log: LogName, found: Iterable[LogLine], *, teaches: bool) -> tuple[int, Sums]:
+    """How many visits there are; what they cost, if somebody is to learn from it."""
+    count, sums = 0, Sums()
+    for count, visit in enumerate(found, 1):
+        _check_visit(log, count, visit)
+        if teaches:
+            _add(sums, visit)
+        if len(sums) > MOST_SERVERS:
+            raise Refused(400, f"{log} has visits to more than {MOST_SERVERS:,} servers; send it in parts")
+    return count, sums
+
+
+def _check_visit(log: LogName, number: int, visit: LogLine) -> None:
+    if visit.elapsed_ms > MOST_MS or visit.response_bytes > MOST_RESPONSE_BYTES:
         raise Refused(
-            409,
-            f"the date of {log.name} is impossible, it is {here} (UTC) here; set the robot's clock",
+            400,
+            f"visit {number:,} of {log} has {visit.response_bytes:,} bytes in {visit.elapsed_ms:,} "
+            "ms; leave it out",
         )
 
 
-def _check_lines(log: Log) -> None:
-    for number, line in enumerate(log.lines, 1):
-        if line.elapsed_ms > MOST_MS or line.response_bytes > MOST_RESPONSE_BYTES:
-            raise Refused(
-                400,
-                f"visit {number:,} of {log.name} has {line.response_bytes:,} bytes in {line.elapsed_ms:,} "
-                "ms; leave it out",
-            )
+def _add(sums: Sums, visit: LogLine) -> None:
+    url = try_canonical(visit.url)
+    if url is not None and can_be_asked(server := server_of(url)):
+        pages, size, elapsed = sums.get(server, (0, 0, 0))
+        sums[server] = pages + 1, size + visit.response_bytes, elapsed + visit.elapsed_ms
 
 
-def _learn(transaction: Transaction, log: Log, efforts: Sequence[tuple[str, tuple[int, int, int]]]) -> None:
-    """Robots of ours tell what servers cost with every beat; from others only logs do."""
-    kinds = transaction.rows("SELECT kind FROM robots WHERE name = ?", log.robot)
-    if kinds != [(CLASSIC,)]:
-        return
+def _learn(transaction: Transaction, robot: str, count: int, sums: Sums) -> None:
+    efforts = sorted(sums.items())
     transaction.run_many(
         "UPDATE servers SET kb = kb + ? WHERE name = ?",
-        [(size / _KB, server) for server, (_, size, _) in efforts],
+        [(size / KB, server) for server, (_, size, _) in efforts],
     )
     transaction.run_many(
         "INSERT INTO efforts (robot, server, pages, bytes, ms) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (robot, server) DO UPDATE SET pages = efforts.pages + excluded.pages, "
         "bytes = efforts.bytes + excluded.bytes, ms = efforts.ms + excluded.ms",
-        [(log.robot, server, *numbers) for server, numbers in efforts],
+        [(robot, server, *numbers) for server, numbers in efforts],
     )
-    transaction.run("UPDATE robots SET visited = visited + ? WHERE name = ?", len(log.lines), log.robot)
-
-
-def _by_server(lines: Iterable[LogLine]) -> dict[str, tuple[int, int, int]]:
-    """Pages, bytes and milliseconds of each server."""
-    sums: dict[str, tuple[int, int, int]] = {}
-    for line in lines:
-        url = try_canonical(line.url)
-        if url is not None:
-            pages, size, elapsed = sums.get(server_of(url), (0, 0, 0))
-            sums[server_of(url)] = pages + 1, size + line.response_bytes, elapsed + line.elapsed_ms
-    return sums
+    transaction.run("UPDATE robots SET visited = visited + ? WHERE name = ?", count, robot)

@@ -66,10 +66,6 @@ class Logins:
         """What a form on a page for that login carries."""
         return self._signed("form", cookie)
 
-    def is_from(self, cookie: str, form: str) -> bool:
-        """Was the form made for that login?"""
-        return _same(form, self.form(cookie))
-
     def _signed(self, purpose: str, words: str) -> str:
         return hmac.new(self._key, f"{purpose}:{words}".encode(), hashlib.sha256).hexdigest()
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from joro.coordinate.assign import NOBODY
+from joro.coordinate.distance import KB
 from joro.coordinate.experiment import Experiment
 from joro.errors import UsageError
 from joro.store.control import Transaction
 
 #: The name of the assignment that is in force.
 PRESENT = "present"
-_KB = 1_024.0
 
 
 def experiment_of(transaction: Transaction) -> Experiment:
@@ -36,8 +36,8 @@ def experiment_of(transaction: Transaction) -> Experiment:
     urls = np.zeros(len(servers), np.int64)
     for robot, server, pages, received, elapsed_ms in efforts:
         column = column_of[server]
-        distances[row_of[robot], column] = elapsed_ms / (received / _KB)
-        sizes_kb[column] += received / _KB
+        distances[row_of[robot], column] = max(1, elapsed_ms) / (received / KB)  # 0 ms: less than one
+        sizes_kb[column] += received / KB
         urls[column] += pages
         spent_ms[column] += elapsed_ms
     owners = np.full(len(servers), NOBODY, np.int64)

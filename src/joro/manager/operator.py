@@ -23,8 +23,9 @@ from starlette.responses import RedirectResponse, Response
 
 from joro.errors import UsageError
 from joro.manager.login import LASTS_S, LEAST_CHARS, Logins, opens, sealed
-from joro.manager.refusal import Refused, body_of
+from joro.manager.refusal import Refused
 from joro.manager.tokens import bearer_of
+from joro.serving.body import body_of
 from joro.store.control import Control, Transaction
 
 PASSWORD, KEY = "operator_password", "operator_key"  # notes in the control store

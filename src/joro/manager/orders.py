@@ -9,16 +9,17 @@ Paper: S1 5.1.2 (M4), 5.1.6, 3.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from joro.config.cooperate import Manager
 from joro.coordinate.beat import Link
-from joro.errors import BadSeeds, BadUrl, UsageError
+from joro.errors import BadSeeds, BadUrl
 from joro.manager.classic_lists import MAX_TRANSFER
 from joro.manager.classic_robots import want_restart
 from joro.manager.mail import Outbox
 from joro.manager.restarting import order_restart
-from joro.manager.routing import SERVER_CHARS, offer
-from joro.manager.tokens import CLASSIC
+from joro.manager.routing import can_be_asked, offer
+from joro.manager.tokens import CLASSIC, no_robot
 from joro.store.control import Control, Transaction
 from joro.url import canonical, server_of
 
@@ -42,23 +43,25 @@ def add_seeds(control: Control, urls: Iterable[str], settings: Manager) -> None:
     """Let robots begin with these pages."""
     links = [Link(url, hops=0) for url in urls]
     for link in links:
-        if len(server_of(link.url)) > SERVER_CHARS:
-            raise BadSeeds(
-                f"{link.url[:60]}… has a host that no one can look up", remedy="check its spelling"
-            )
+        if not can_be_asked(server_of(link.url)):
+            raise BadSeeds(f"{link.url[:60]!r} has an impossible host or port", remedy="check its spelling")
     share_out(control, links, settings)
 
 
-def share_out(control: Control, links: Sequence[Link], settings: Manager) -> None:
-    """Let the owners of their servers know these pages; servers nobody knew of get one.
+def share_out(control: Control, links: Iterable[Link], settings: Manager) -> int:
+    """Let the owners of their servers know these pages; servers nobody knew of get one. How many there were.
 
-    Some at a time, so that beats come in between: whoever sends them again after a failure does no harm.
+    Some at a time, so that beats come in between and no more are in memory: whoever sends them again after a
+    failure does no harm.
     """
-    for start in range(0, len(links), AT_ONCE):
+    coming, count = iter(links), 0
+    while some := list(islice(coming, AT_ONCE)):
         outbox = Outbox()
         with control.transaction() as transaction:
-            offer(transaction, outbox, links[start : start + AT_ONCE], settings)
+            offer(transaction, outbox, some, settings)
             outbox.send(transaction)
+        count += len(some)
+    return count
 
 
 def limit_lists(transaction: Transaction, pages: int | None) -> None:
@@ -73,7 +76,7 @@ def restart(transaction: Transaction, robots: Sequence[str]) -> None:
     kinds: dict[str, str] = dict(transaction.rows("SELECT name, kind FROM robots WHERE state <> 'left'"))
     for robot in dict.fromkeys(robots):
         if robot not in kinds:
-            raise UsageError(f"no robot is called {robot[:60]!r}", remedy="see: joro manager robot list")
+            raise no_robot(robot)
         if kinds[robot] == CLASSIC:
             want_restart(transaction, robot)
         else:

@@ -23,9 +23,10 @@ from joro.manager.operator import LOGIN, LOGOUT, Operator, Visitor
 from joro.manager.pages_look import Look
 from joro.manager.pages_map import robot_map
 from joro.manager.pages_rows import robots_shown, totals
-from joro.manager.refusal import Refused, body_of
+from joro.manager.refusal import Refused
 from joro.manager.status import status
 from joro.manager.tokens import bearer_of, robot_of
+from joro.serving.body import body_of
 from joro.store.control import Control
 
 log = logging.getLogger(__name__)
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 LIST_ROBOT, RESTART = "/servlets/listrobot", "/servlets/restart"
 SEEDS = "/cooperate/seeds"
 REFRESH_S = 5
+_DIGITS = 9  # of a number of pages; Python reads none of thousands
 SEEDS_LIMIT_BYTES = 4_000_000
 _DONE = {"set": "It is set. Robots learn of it when they ask next.", "seeds": "The seeds are on their way."}
 
@@ -162,6 +164,6 @@ def _limit(said: dict[str, list[str]]) -> int | None:
     if said.get("limit", [""])[0] == "unlimited":
         return None
     pages = said.get("pages", [""])[0].strip()
-    if not (pages.isascii() and pages.isdigit() and 1 <= int(pages) <= 999_999_999):
+    if not (pages.isascii() and pages.isdigit() and len(pages) <= _DIGITS and int(pages)):
         raise Refused(400, f"{pages[:20]!r} is no number of pages; write one from 1 to 999999999")
     return int(pages)

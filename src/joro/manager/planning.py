@@ -14,6 +14,7 @@ and elsewhere for what they are if the measurements of both were lucky: what hel
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 
 import numpy as np
@@ -83,7 +84,7 @@ def wished(world: World, settings: Manager, allowed: int | None = None) -> list[
     """
     if not world.servers or settings.rule == "random":
         return []
-    most = int(world.all_servers * settings.most_moves_percent / 100.0)
+    most = math.ceil(world.all_servers * settings.most_moves_percent / 100.0)  # of nine servers one, not none
     if settings.rule == "hash":
         owners = by_rendezvous([house(server) for server in world.servers], world.robots)
         moving = np.flatnonzero((owners != world.owners) & ~world.fixed)

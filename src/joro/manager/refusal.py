@@ -23,16 +23,6 @@ class Refused(HTTPException):
     """Somebody is turned away, and it is written down."""
 
 
-async def body_of(request: Request, limit_bytes: int) -> bytes:
-    """The body of a request, which has a limit."""
-    content = bytearray()
-    async for piece in request.stream():
-        content += piece
-        if len(content) > limit_bytes:
-            raise Refused(413, f"the request has more than {limit_bytes:,} bytes; send it in parts")
-    return bytes(content)
-
-
 def refused(request: Request, status: int, said: str, headers: Mapping[str, str] | None = None) -> Response:
     """One line of JSON for whoever asks, and one in the log."""
     note(request, status, said)

@@ -1,7 +1,7 @@
 """How does a beat get into the manager, and its answer out?
 
 In:    requests of robots that proved who they are.
-Out:   Starlette routes for beats, journals and the status.
+Out:   Starlette routes for beats and journals.
 Never: lets a robot speak for another; takes a body without end, or one that is none of ours: 400 and a word
        why, with nothing changed. Blocks the event loop: the store is asked in threads.
 """
@@ -14,16 +14,16 @@ from functools import wraps
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from joro.config.cooperate import Manager
-from joro.coordinate.beat import BEAT, BEAT_BYTES, JOURNAL, STATUS, Answer, Beat, encode
+from joro.coordinate.beat import BEAT, BEAT_BYTES, JOURNAL, Answer, Beat, encode
 from joro.errors import ControlError
 from joro.manager.beats import beat
 from joro.manager.journals import page
-from joro.manager.refusal import Refused, body_of, refused, without_store
-from joro.manager.status import status
+from joro.manager.refusal import Refused, refused, without_store
+from joro.serving.body import body_of
 from joro.store.control import Control
 
 #: One post may be longer than beats should be: that of a first commit, with all that was there before.
@@ -40,7 +40,6 @@ def application_routes(control: Control, settings: Manager, who: Callable[[Reque
     return [
         Route(BEAT, _told(desk.beat), methods=["POST"]),
         Route(JOURNAL, _told(desk.journal)),
-        Route(STATUS, _told(desk.status)),
     ]
 
 
@@ -73,10 +72,6 @@ class _Desk:
             raise Refused(400, "ask ?server=SERVER&after=NUMBER")
         found = await asyncio.to_thread(page, self._control, name, server, int(after))
         return _packed(await asyncio.to_thread(encode, found))
-
-    async def status(self, request: Request) -> Response:
-        await asyncio.to_thread(self._who, request)
-        return JSONResponse(await asyncio.to_thread(status, self._control))
 
 
 def _packed(content: bytes) -> Response:

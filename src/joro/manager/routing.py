@@ -16,6 +16,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from joro.config.cooperate import Manager
 from joro.coordinate.assign import by_rendezvous
 from joro.coordinate.beat import Given, Link, Post
@@ -222,12 +224,18 @@ def offer(transaction: Transaction, outbox: Outbox, links: Iterable[Link], setti
         outbox.add_links(servers[name].owner or NOBODY, found)
 
 
+def can_be_asked(server: str) -> bool:
+    """Could anybody look its host up, and connect to its port? Pages link to others, too."""
+    return len(server) <= SERVER_CHARS and not server.endswith(":0")
+
+
 def _by_server(links: Iterable[Link]) -> Mapping[str, list[Link]]:
-    """Links by their server, without those that nobody could collect."""
+    """Links by their server, in our spelling, without those that nobody could collect."""
     by_server: defaultdict[str, list[Link]] = defaultdict(list)
     for link in links:
-        if try_canonical(link.url) == link.url and len(server := server_of(link.url)) <= SERVER_CHARS:
-            by_server[server].append(link)
+        url = try_canonical(link.url)
+        if url is not None and can_be_asked(server := server_of(url)):
+            by_server[server].append(link if url == link.url else replace(link, url=url))
     return by_server
 
 

@@ -45,8 +45,13 @@ def remove_robot(control: Control, name: str) -> None:
     with control.transaction() as transaction:
         known = transaction.rows("SELECT kind, token_hash FROM robots WHERE name = ?", name)
         if not known or (known[0][0] == JORO and not known[0][1]):
-            raise UsageError(f"no robot is called {name!r}", remedy="see: joro manager robot list")
+            raise no_robot(name)
         dismiss(transaction, name)
+
+
+def no_robot(name: str) -> UsageError:
+    """Somebody was named who never took part."""
+    return UsageError(f"no robot is called {name[:60]!r}", remedy="see: joro manager robot list")
 
 
 def dismiss(transaction: Transaction, name: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from joro.coordinate.assign import Floats, Owners
-from joro.coordinate.distance import costs_ms, doubts, guessed
+from joro.coordinate.distance import KB, costs_ms, doubts, guessed
 from joro.manager.routing import AVAILABLE, house
 from joro.store.control import Row, Transaction
 
@@ -22,7 +22,6 @@ Flags = npt.NDArray[np.bool_]
 
 #: Servers that costs are reckoned with, the dearest; beyond, a plan takes minutes, and those weigh little.
 MOST_SERVERS = 20_000
-_KB = 1_024.0
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def _measured(transaction: Transaction, row_of: dict[str, int], servers: list[st
     for robot, server, count, received, spent_ms in efforts:
         if robot in row_of and server in column_of:
             place = row_of[robot], column_of[server]
-            distances[place] = max(1, spent_ms) / (received / _KB)
+            distances[place] = max(1, spent_ms) / (received / KB)
             pages[place] = count
     return distances, pages
 

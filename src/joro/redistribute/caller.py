@@ -19,13 +19,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import msgspec
 
 from joro import __version__
-from joro.errors import TransferError, UsageError
-from joro.trust import is_here, line_to
+from joro.errors import TransferError
+from joro.trust import line_to, place_of
 
 #: A silence this long ends an attempt; making a package of 1 GB takes half a minute.
 SILENCE_S = 300.0
@@ -52,22 +51,19 @@ class Caller:
         plain: bool = False,
         silence_s: float = SILENCE_S,
         remedies: Mapping[int, str] = REMEDIES,
+        kind: str = "service",
     ) -> None:
         self.url = url.rstrip("/")
         self._token = token
         self._silence_s = silence_s
         self._remedies = remedies
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(
-                f"{url} is no address of a service", remedy="write it like https://example.org:8767/"
-            )
-        if parts.scheme == "http" and not plain and not is_here(parts.hostname):
-            raise UsageError(
-                f"{url} would show the token to everybody on the way",
-                remedy="use https://, or say --plain if the network is your own",
-            )
-        self._opener = line_to(parts.hostname, ca)
+        parts = place_of(
+            url,
+            kind,
+            plain=plain,
+            plainly="say --plain if the network is your own",
+        )
+        self._opener = line_to(parts.hostname or "", ca)
 
     def get(self, path: str, kind: type[T]) -> T:
         return self._answer(self._request(path), kind)

@@ -10,7 +10,6 @@ What arrived is digested part by part. A part that is wrong is fetched again, an
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -140,9 +139,3 @@ class Part:
             self._digests.update(
                 os.pread(file, min(_READ_BYTES, size - self._digests.size), self._digests.size)
             )
-
-
-def digest_of(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -43,6 +43,7 @@ from joro.redistribute.selection import Selection, checked, span_of
 from joro.redistribute.shelf import Package, Shelf, Withdrawn
 from joro.redistribute.sources import sources_of
 from joro.redistribute.uploads import Uploads
+from joro.serving.body import body_of
 from joro.store.collection import Collection
 from joro.store.orders import OrderBook
 
@@ -283,13 +284,3 @@ def _asked_range(request: Request, size: int) -> tuple[int, int]:
             headers={"content-range": f"bytes */{size}"},
         )
     return start, end
-
-
-async def body_of(request: Request, limit_bytes: int) -> bytes:
-    """The body of a request, which has a limit."""
-    content = bytearray()
-    async for piece in request.stream():
-        content += piece
-        if len(content) > limit_bytes:
-            raise HTTPException(413, f"the request has more than {limit_bytes:,} bytes")
-    return bytes(content)

@@ -157,7 +157,7 @@ class Pages:
         sentences = again.choices(pool.sentences, k=fresh) + rng.choices(pool.sentences, k=count - fresh)
         sentences.insert(rng.randrange(fresh, count), pool.about(self.needle(shown)))
         if host.kind == "near":
-            sentences[1] = source(self._seed, Stream.TEXT, page).choice(pool.sentences)
+            sentences[0] = source(self._seed, Stream.TEXT, page).choice(pool.sentences)  # never the needle's
         step = SENTENCES_PER_PARAGRAPH
         rest = ["".join(sentences[start : start + step]) for start in range(0, count + 1, step)]
         return [self._texts.lead(again, host), *rest]
