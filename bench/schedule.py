@@ -30,25 +30,23 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.schedule_pages import PAGES_PER_SERVER, Pages
 from joro.cli.crawling import spare_the_collector
 from joro.clock import FakeClock
 from joro.config import Refresh
 from joro.model import Outcome, Response, Visit
 from joro.robot.arrivals import MOST
 from joro.robot.keeper import Keeper, seen
-from joro.robot.lessons import dated
 from joro.robot.planner import Planner
 from joro.robot.policy import Policy
 from joro.schedule import change, prior
-from joro.schedule.plan import wish
-from joro.store.forget import press
 from joro.store.frontier import Frontier
-from joro.store.records import PageRecord, Upkeep
+from joro.store.records import PageRecord
 from joro.url import fingerprint, server_of
 
-#: The curve; `JORO_SCHEDULE_PAGES=100000000` runs the size issue 4 speaks of (an hour, 40 GB of disk).
-SIZES = (1_000_000, int(os.environ.get("JORO_SCHEDULE_PAGES", "10000000")))
-PAGES_PER_SERVER = 100
+#: The curve; `JORO_SCHEDULE_PAGES=100000000` adds a hundred million pages (a quarter of an hour, 25 GB).
+SIZES = (100_000, 1_000_000, 10_000_000)
+LARGEST = int(os.environ.get("JORO_SCHEDULE_PAGES", SIZES[-1]))
 #: Each process has so many turns, of so many pages; the first turn does not count.
 TURNS, TURN = 11, 10_000
 #: Visits to a commit, as the robot has it.
@@ -61,22 +59,26 @@ USUAL_DAYS = 12
 
 
 def figures() -> dict[str, tuple[float, str]]:
-    """Decisions a CPU-second at the largest size; memory there, and what ten times as many pages add."""
-    curve = [_measure(pages) for pages in SIZES]
-    for point in curve:
+    """Decisions a CPU-second at the largest size; memory there, and what the last tenfold of pages added."""
+    curve = []
+    for pages in (*(size for size in SIZES if size < LARGEST), LARGEST):
+        point = _measure(pages)
+        curve.append(point)
         print(
             f"  {point['pages']:>12,.0f} pages: {1e6 / point['cost_us']:,.0f} decisions per CPU-s"
             f" ({point['least_us']:.1f} to {point['most_us']:.1f} µs in the quartiles of the turns),"
             f" {1e6 / point['whole_us']:,.0f} with all that revisiting takes;"
             f" {point['looks']:.2f} looks to a visit; a round {point['round_us']:.1f} µs a server;"
-            f" {point['peak_mb']:,.0f} MB"
+            f" {point['peak_mb']:,.0f} MB",
+            flush=True,
         )
-    first, last = curve[0], curve[-1]
-    slope = (last["peak_mb"] - first["peak_mb"]) / np.log10(last["pages"] / first["pages"])
+    before, last = curve[-2:]
+    slope = (last["peak_mb"] - before["peak_mb"]) / np.log10(last["pages"] / before["pages"])
+    million = min(curve, key=lambda point: abs(point["pages"] - 1e6))
     return {
         "schedule.pages": (last["pages"], "pages"),
         "schedule.decisions_per_cpu_s": (1e6 / last["cost_us"], "pages/CPU-s"),
-        "schedule.decisions_per_cpu_s_1m": (1e6 / first["cost_us"], "pages/CPU-s"),
+        "schedule.decisions_per_cpu_s_1m": (1e6 / million["cost_us"], "pages/CPU-s"),
         "schedule.revisits_per_cpu_s": (1e6 / last["whole_us"], "pages/CPU-s"),
         "schedule.looks_per_visit": (last["looks"], ""),
         "schedule.round_us_per_server": (last["round_us"], "µs"),
@@ -122,77 +124,41 @@ def _turn(team: subprocess.Popen[str]) -> dict[str, float]:
     return dict(json.loads(team.stdout.readline()))
 
 
+def drawn(chance: np.random.Generator) -> tuple[change.Histories, NDArray[np.float64]]:
+    """Histories of pages that were visited one to ten times, and what they wish when all is steady."""
+    policy, found = Policy(Refresh()), list[bytes]()
+    histories = change.blank(200)
+    for _ in range(10):
+        away_s = chance.lognormal(np.log(5 * DAY_S), 1.0, 200)
+        histories = policy.learned(histories, away_s, chance.random(200) < 0.3)
+        found += change.pack(histories)
+    all_of_them, weights = change.unpack(found), np.ones(len(found))
+    said = prior.said(all_of_them)
+    others = np.broadcast_to(said.mean(axis=0) * (PAGES_PER_SERVER - 1), said.shape)
+    for _ in range(PLANNED):
+        policy.study(all_of_them, weights, others, len(found) / USUAL_DAYS / DAY_S)
+    return all_of_them, policy.intervals_s(all_of_them, weights, others)
+
+
 class Stand:
     """A frontier full of visited pages, and what decides about them."""
 
-    def __init__(self, directory: Path, pages: int) -> None:
+    def __init__(self, directory: Path, pages: Pages) -> None:
         self.frontier = Frontier(directory)
-        self._chance = np.random.default_rng(1)
+        self._chance = np.random.default_rng(2)
         self._pages = pages
         self.clock = FakeClock(START - PLANNED * DAY_S)
-        settings = Refresh(enabled=True, visits_per_day=pages // USUAL_DAYS)
-        self.planner = Planner(self.frontier, settings, self.clock, sockets=100, minimum_s=lambda *_: 20.0)
-        self._keeper = Keeper(self.frontier, settings, self.planner, self.clock)
-        self._histories, self._intervals_s = self._drawn()
-        self._step_s = COMMIT / (pages / USUAL_DAYS) * DAY_S
-        self.visits = 0
-
-    def fill(self) -> None:
-        """Pages visited some time ago, with dates."""
-        self.frontier.calendar.pop(START, 0)
-        for first in range(0, self._pages, 5_000):
-            numbers = range(first, min(first + 5_000, self._pages))
-            self._add([self._record(number) for number in numbers])
-            self.frontier.commit(None)
-
-    def _add(self, records: list[PageRecord]) -> None:
-        cares = [record.upkeep for record in records if record.upkeep is not None]
-        for record, care in zip(records, cares, strict=True):
-            self.frontier.keep_page(record)
-            server = self.frontier.server(record.url.rpartition("/")[0])
-            wish(server.wishes, care.interval_s, care.weight)
-            server.download_s = server.longest_download_s = 1.0
-            said = self._said[record.found_on]
-            server.said = (server.said[0] + said[0], server.said[1] + said[1])
-            server.found += 1
-            server.visited += 1
-            server.collected += 1
-        marks = [fingerprint(record.url) for record in records]
-        names = [fingerprint(record.url.rpartition("/")[0]) for record in records]
-        seen_at = np.array([care.seen_at for care in cares])
-        self.frontier.calendar.push(dated(marks, np.array(names, np.uint64), cares, seen_at, (0.0, np.inf)))
-
-    def _record(self, number: int) -> PageRecord:
-        """One of a server's pages; pages of a server are as far apart as a crawl would have found them."""
-        like = fingerprint(str(number)) % len(self._histories)
-        interval_s = self._intervals_s[like]
-        seen_at = START - interval_s * float(self._chance.random())
-        care = Upkeep(
-            3, seen_at + interval_s, interval_s, seen_at, seen_at, f"sha1:{number:032d}", number + 1
+        per_day = pages.pages / USUAL_DAYS
+        settings = Refresh(enabled=True, visits_per_day=int(per_day))
+        sockets = max(100, 2 * int(per_day / DAY_S))  # a download takes a second: twice as many as it takes
+        self.planner = Planner(
+            self.frontier, settings, self.clock, sockets=sockets, minimum_s=lambda *_: 20.0
         )
-        care.etag, care.modified = f'"{number:x}-5d2f"', "Mon, 16 Nov 2026 12:00:00 GMT"
-        care.history = self._histories[like]
-        return PageRecord(self._url(number), 3, seen_at, "ok", 200, like, 0, care)
-
-    def _url(self, number: int) -> str:
-        servers = self._pages // PAGES_PER_SERVER
-        return f"http://www.server-{number % servers}.example/pages-of-it-{number // servers}.html"
-
-    def _drawn(self) -> tuple[list[bytes], list[float]]:
-        """Histories of pages that were visited one to ten times, and what they wish when all is steady."""
-        policy, found = Policy(Refresh()), list[bytes]()
-        histories = change.blank(200)
-        for _ in range(10):
-            away_s = self._chance.lognormal(np.log(5 * DAY_S), 1.0, 200)
-            histories = policy.learned(histories, away_s, self._chance.random(200) < 0.3)
-            found += change.pack(histories)
-        all_of_them, weights = change.unpack(found), np.ones(len(found))
-        said = prior.said(all_of_them)
-        self._said = [(float(weight), float(total)) for weight, total in said]
-        others = np.broadcast_to(said.mean(axis=0) * (PAGES_PER_SERVER - 1), said.shape)
-        for _ in range(PLANNED):
-            policy.study(all_of_them, weights, others, len(found) / USUAL_DAYS / DAY_S)
-        return found, policy.intervals_s(all_of_them, weights, others).tolist()
+        self._keeper = Keeper(self.frontier, settings, self.planner, self.clock)
+        self._step_s = COMMIT / per_day * DAY_S
+        self.visits = 0
+        first = self.frontier.visited(fingerprint(pages.url(0)))
+        assert first == pages.record(0), "pages are not written as the robot would"
 
     def plan(self) -> float:
         """Plan as a robot does that has worked for days; CPU-seconds of a round."""
@@ -220,8 +186,10 @@ class Stand:
             self.visits += 1
 
     def _drawn_marks(self) -> NDArray[np.uint64]:
-        numbers = self._chance.choice(self._pages, COMMIT, replace=False).tolist()
-        return np.array([fingerprint(self._url(number)) for number in numbers], np.uint64)
+        numbers = set[int]()
+        while len(numbers) < COMMIT:
+            numbers.update(self._chance.integers(self._pages.pages, size=COMMIT - len(numbers)).tolist())
+        return np.array([fingerprint(self._pages.url(number)) for number in numbers], np.uint64)
 
     def _visits(self, servers: list[str]) -> Iterator[tuple[Visit, PageRecord, str, int]]:
         """They come home as the robot takes them in: a few together."""
@@ -245,14 +213,11 @@ class Stand:
 
 def _work(pages: int, directory: Path, what: str) -> None:
     """Turns, one for each line that comes in."""
-    stand = Stand(directory, pages)
+    many = Pages(pages, *drawn(np.random.default_rng(1)), START)
     if what == "fill":
-        stand.fill()
-        stand.frontier.close()
-        press(
-            directory / "pages"
-        )  # a crawl fills a frontier over months; RocksDB is not behind with its work
+        many.write(directory)
         return
+    stand = Stand(directory, many)
     round_s = stand.plan()
     spare_the_collector()  # as every crawl does when it is ready
     step = stand.decide if what == "decide" else stand.repeat
@@ -266,7 +231,7 @@ def _work(pages: int, directory: Path, what: str) -> None:
     figures = {
         "pages": pages,
         "looks": stand.frontier.calendar.handed_out / stand.visits,
-        "round_us": 1e6 * round_s / (pages / PAGES_PER_SERVER),
+        "round_us": 1e6 * round_s / many.servers,
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
     print(json.dumps(figures))

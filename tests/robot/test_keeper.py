@@ -113,6 +113,24 @@ def come_due(stage: Stage, late_s: float = 0.0) -> None:
     stage.pass_time(late_s)
 
 
+@pytest.mark.parametrize(("version", "counts"), [(0, False), (1, True), (2, False)])
+def test_a_date_counts_only_when_the_record_names_its_version(
+    stage: Stage, version: int, counts: bool
+) -> None:
+    mark, server = fingerprint(URL), fingerprint(A)
+    stage.frontier.calendar.push(entries(stage.now, mark, version, server, b""))
+    stage.frontier.commit(None)
+    stage.pass_time(1)
+    assert stage.commit() == [A] * counts
+
+
+def test_a_page_that_is_not_kept_fresh_is_never_due(stage: Stage) -> None:
+    stage.frontier.keep_page(PageRecord(URL, 3, 5.0, "ok", 200))
+    stage.frontier.commit(None)
+    stage.pass_time(2 * HOUR)
+    assert stage.commit() == []
+
+
 def test_a_page_waits_again_when_its_interval_is_over_and_not_before(stage: Stage) -> None:
     stage.pass_time(HOUR - 10)
     assert (stage.commit(), stage.frontier.take(A)) == ([], None)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -98,8 +100,8 @@ def test_a_trusted_date_tells_more_than_a_change_alone() -> None:
     )
     sharper = change.posterior(dated, EVEN)
     assert sharper.max() > 1.5 * alone.max()
-    mean_of_log = np.log(20) + 0.577  # of an exponential stretch of 20 days
-    assert 1 / change.rate_per_s(sharper)[0] / DAY_S == pytest.approx(np.exp(mean_of_log), rel=0.05)
+    # Rates are as likely as a stretch of 20 days without a change makes them; E[λ^−¼] of that is Γ(¾) 20^¼.
+    assert 1 / change.rate_per_s(sharper)[0] / DAY_S == pytest.approx(20 * math.gamma(0.75) ** 4, rel=0.05)
 
 
 def test_a_date_nobody_trusts_is_only_a_change() -> None:

@@ -86,7 +86,7 @@ def test_one_visit_convinces_nobody() -> None:
 
 def test_where_most_servers_keep_their_word_one_more_is_soon_believed() -> None:
     sure, hint = np.zeros(len(QUALITIES)), np.zeros(len(QUALITIES))
-    sure[GOOD], hint[GOOD] = 20.0, 3.0
+    sure[GOOD], hint[GOOD] = 20.0, 5.0
     assert signals.best_quality(np.array([hint]))[0] == NONE
     assert signals.best_quality(np.array([sure] * 50 + [hint]))[-1] == GOOD
 

@@ -10,7 +10,7 @@ from rocksdict import Rdict
 
 from joro.store.records import PageRecord, Upkeep
 from joro.store.rocks import opened
-from joro.store.upkeep import counts, recall
+from joro.store.upkeep import recall
 
 
 @pytest.fixture
@@ -31,20 +31,6 @@ def test_records_come_in_the_order_asked_for(db: Rdict) -> None:
     keep(db, 3, None)
     found = recall(db, np.array([3, 4, 2**64 - 1], np.uint64))
     assert [one and one.url[17:] for one in found] == ["3", None, str(2**64 - 1)]
-
-
-def test_only_the_entry_of_the_version_that_the_record_names_counts(db: Rdict) -> None:
-    keep(db, 1, 2)
-    (record,) = recall(db, np.array([1], np.uint64))
-    assert record is not None
-    assert [counts(version, record) for version in (1, 2, 3)] == [False, True, False]
-
-
-def test_pages_that_are_not_kept_fresh_are_never_due(db: Rdict) -> None:
-    keep(db, 1, None)
-    (record,) = recall(db, np.array([1], np.uint64))
-    assert record is not None
-    assert not counts(1, record)
 
 
 def test_nothing_due_is_nothing_to_recall(db: Rdict) -> None:

@@ -33,7 +33,6 @@ from joro.schedule.trust import Trust, age_s
 from joro.store.calendar import ENTRY, Entries
 from joro.store.frontier import Frontier
 from joro.store.records import PageRecord, ServerRecord, Upkeep
-from joro.store.upkeep import counts
 from joro.url import fingerprint, server_of
 
 #: Pages taken from the calendar at a time.
@@ -75,6 +74,7 @@ class Keeper:
         self._clock = clock
         self._lessons = Lessons(frontier, settings, planner)
         self._batches = Batches(frontier, settings, clock, planner.sockets)
+        self._has_batches = settings.batch_pages > 0
         self._urged: list[str] = []  # servers of pages urged since the last commit
         self._is_important = servers_like(settings.important) if settings.important else None
         if self.enabled and has_dates:
@@ -149,10 +149,10 @@ class Keeper:
 
         Its record knows since when, so that a late visit is noticed.
         """
-        if record is None or not counts(version, record):
+        care = record.upkeep if record is not None else None
+        if record is None or care is None or care.version != version:
             return ""
-        care = record.upkeep
-        if care is None or not self._frontier.wait_again(record, first=True, urgent=care.polled):
+        if not self._frontier.wait_again(record, first=True, urgent=care.polled):
             return ""
         if abs(date - care.due) > NOTICED * care.interval_s:
             self._frontier.keep_page(structs.replace(record, upkeep=structs.replace(care, due=date)))
@@ -211,23 +211,24 @@ class Keeper:
         watched source wants to be read again, whatever the policy wishes. History, interval and date follow
         when all visits of a commit are learned from together (`settle`).
         """
-        care = before.upkeep if before is not None else None
-        server = self._frontier.server(visit.page.server)
+        care, name = before.upkeep if before is not None else None, visit.page.server
+        server = self._frontier.server(name)
         if before is not None:
             server.due = max(server.due - 1, 0)  # people may have let it wait, uncounted
-            self._batches.visited(visit.page.server)
+            if self._has_batches:
+                self._batches.visited(name)
         if visit.response is not None and visit.elapsed_s > 0.0:
             server.download_s, server.longest_download_s = timed(
                 server.download_s, server.longest_download_s, visit.elapsed_s, server.visited
             )
-        if care is not None:
+        if care is not None and digest != care.body:
             server.validated = validated(server.validated, visit, care, digest)
         lesson = self._lesson(visit, care, digest, main, server)
         if read_at is not None:  # a source is never given up
             lesson.after, lesson.read_at = lesson.after or _copied(care), read_at
         after = lesson.after
         if after is not None:
-            after.weight = self._weight_of(visit.page.server)
+            after.weight = self._weight_of(name)
         if after is not None or care is not None:
             self._lessons.add(lesson)
         return after
@@ -308,7 +309,7 @@ def validated(count: int, visit: Visit, care: Upkeep, digest: str) -> int:
 
 def _hear(visit: Visit, care: Upkeep, lesson: Lesson, server: ServerRecord) -> None:
     """What the server says of the page's last change, and how far such words came true."""
-    if visit.outcome is not _OK or visit.response is None or not care.modified:
+    if not care.modified or visit.outcome is not _OK or visit.response is None:
         return
     fields = visit.response.headers
     said = fields.get("last-modified", "")

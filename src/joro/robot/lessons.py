@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from msgspec.structs import astuple
 from numpy.typing import ArrayLike, NDArray
 
 from joro.config import Refresh
@@ -89,21 +90,37 @@ _ROW = np.dtype(
         ("seen_at", "<f8"),  # from now on
         ("mark", "<u8"),
         ("name", "<u8"),
-        ("version", "<u4"),
-        ("changed", "?"),
-        ("is_seen", "?"),
-        ("is_first", "?"),
-        ("was_priced", "?"),
-        ("was_polled", "?"),
-        ("stays", "?"),
-        ("is_there", "?"),  # neither gone nor never seen
-        ("has_body", "?"),
-        ("had_history", "?"),
+        ("version", "<u4"),  # from now on
+        ("flags", "<u4"),
     ]
 )
-_pack = struct.Struct("<13d2QI9?").pack
-assert len(_pack(*[0.0] * 13, 0, 0, 0, *[False] * 9)) == _ROW.itemsize
+_pack = struct.Struct("<13d2Q2I").pack
+assert len(_pack(*[0.0] * 13, 0, 0, 0, 0)) == _ROW.itemsize
 _NO_HISTORY = bytes(change.HISTORY.itemsize)
+
+#: Where the fields of an upkeep stand when it is taken apart.
+_DUE: Final = 1
+_INTERVAL_S: Final = 2
+_SEEN_AT: Final = 3
+_BODY: Final = 5
+_WEIGHT: Final = 9
+_HISTORY: Final = 10
+_ABSENCES: Final = 11
+_POLLED: Final = 12
+assert Upkeep.__struct_fields__[:6] == ("version", "due", "interval_s", "seen_at", "captured_at", "body")
+assert Upkeep.__struct_fields__[9:13] == ("weight", "history", "absences", "polled")
+
+#: What `flags` says: nine answers in one number, because a number takes as long to pack as a word.
+_CHANGED: Final = 1
+_SEEN: Final = 2
+_FIRST: Final = 4
+_WAS_PRICED: Final = 8
+_WAS_POLLED: Final = 16
+_STAYS: Final = 32
+_IS_THERE: Final = 64  # neither gone nor never seen
+_HAS_BODY: Final = 128
+_HAD_HISTORY: Final = 256
+_EVERY_FLAG = (1 << np.arange(9, dtype=np.uint32)).astype(np.uint32).reshape(-1, 1)
 
 
 class Lessons:
@@ -122,9 +139,14 @@ class Lessons:
         server = lesson.server
         if server is None:
             server = lesson.server = self._frontier.server(lesson.page.server)
+        before, after = lesson.before, lesson.after
+        version = before.version + 1 if before is not None else 1
+        if after is not None:
+            after.version, after.polled = version, lesson.read_at is not None
         self._waiting.append(lesson)
-        self._rows.append(_numbers(lesson, server))
-        self._histories.append((lesson.before.history or _NO_HISTORY) if lesson.before else _NO_HISTORY)
+        row, history = _numbers(lesson, server, version)
+        self._rows.append(row)
+        self._histories.append(history)
 
     def learn(self) -> None:
         """Learn all that has gathered; the frontier writes it with its next commit."""
@@ -136,20 +158,36 @@ class Lessons:
             _Batch(lessons, numbers, old, self._frontier, self._settings, self._planner).learn()
 
 
-def _numbers(lesson: Lesson, server: ServerRecord) -> bytes:
-    before, after = lesson.before or _NOBODY, lesson.after or _NOBODY
+def _numbers(lesson: Lesson, server: ServerRecord, version: int) -> tuple[bytes, bytes]:
+    """A lesson as a row, and the history before it.
+
+    Records are taken apart in one go: to ask them for each of a dozen fields takes three times as long.
+    """
+    before: tuple[Any, ...] = astuple(lesson.before or _NOBODY)
+    after: tuple[Any, ...] = astuple(lesson.after or _NOBODY)
     now = after if lesson.after is not None else before
     weight, total = server.said
-    is_told = not math.isnan(lesson.age_s)
-    return _pack(
-        lesson.time, lesson.elapsed_s, lesson.age_s, math.nan if lesson.read_at is None else lesson.read_at,
-        Trust(*server.dated).share if is_told else 0.0, weight, total,
-        before.due if before.interval_s else math.inf, before.interval_s, before.weight,
-        now.interval_s, now.weight, after.seen_at,
-        fingerprint(lesson.page.url), fingerprint(lesson.page.server), before.version,
-        lesson.changed, lesson.is_seen, lesson.before is None, is_priced(before), before.polled,
-        lesson.after is not None, not after.absences, bool(after.body), bool(before.history),
+    page, read_at, left_s = lesson.page, lesson.read_at, before[_INTERVAL_S]
+    row = _pack(
+        lesson.time, lesson.elapsed_s, lesson.age_s, math.nan if read_at is None else read_at,
+        0.0 if math.isnan(lesson.age_s) else Trust(*server.dated).share, weight, total,
+        before[_DUE] if left_s else math.inf, left_s, before[_WEIGHT],
+        now[_INTERVAL_S], now[_WEIGHT], after[_SEEN_AT],
+        fingerprint(page.url), fingerprint(page.server), version, _flags(lesson, before, after),
     )  # fmt: skip
+    return row, before[_HISTORY] or _NO_HISTORY
+
+
+def _flags(lesson: Lesson, before: tuple[Any, ...], after: tuple[Any, ...]) -> int:
+    flags = 0 if after[_ABSENCES] else _IS_THERE
+    if after[_BODY]:
+        flags |= _HAS_BODY
+    if before[_POLLED]:
+        flags |= _WAS_POLLED
+    if before[_HISTORY]:
+        flags |= _HAD_HISTORY if before[_ABSENCES] or before[_POLLED] else _HAD_HISTORY | _WAS_PRICED
+    flags |= (_CHANGED if lesson.changed else 0) | (_SEEN if lesson.is_seen else 0)
+    return flags | (_FIRST if lesson.before is None else 0) | (_STAYS if lesson.after is not None else 0)
 
 
 class _Batch:
@@ -171,12 +209,17 @@ class _Batch:
         self._planner = planner
         self._policy = planner.policy
         self._calendar = frontier.calendar
+        self._answers: NDArray[np.bool_] = (rows["flags"] & _EVERY_FLAG) != 0
+        self._stays = self._is(_STAYS)
         self._names: NDArray[np.uint64] = rows["name"]
         self._times: Floats = rows["time"]
         self._weights: Floats = rows["weight"]
         self._said = prior.said(old)
-        self._said[rows["was_polled"]] = 0.0
+        self._said[self._is(_WAS_POLLED)] = 0.0
         self._others = np.maximum(rows["said"] - self._said, _LEAST_SAID)
+
+    def _is(self, flag: int) -> Flags:
+        return np.asarray(self._answers[flag.bit_length() - 1])
 
     def learn(self) -> None:
         """History, interval and date of every page; what its server counts."""
@@ -194,24 +237,25 @@ class _Batch:
             wished = np.where(polled, np.maximum(read_at - self._times, 1.0), wished)
             dues = np.where(polled, read_at, dues)
         self._complete(histories, wished, dues, polled)
-        stays: Flags = rows["stays"]
-        kept = slice(None) if stays.all() else stays
+        kept = slice(None) if self._stays.all() else self._stays
         self._calendar.push(self._dates(histories, dues, polled)[kept])
 
     def _observed(self) -> change.Histories:
         """Histories with one visit more where it could be compared with another."""
-        rows = self._rows
-        here = rows["elapsed_s"] > 0.0
+        here = self._rows["elapsed_s"] > 0.0
+        changed = self._is(_CHANGED)
         if here.all():
-            return self._learned(rows, self._old, self._others)
+            return self._learned(self._rows, changed, self._old, self._others)
         after = self._old.copy()
         if here.any():
-            after[here] = self._learned(rows[here], self._old[here], self._others[here])
+            after[here] = self._learned(self._rows[here], changed[here], self._old[here], self._others[here])
         return after
 
-    def _learned(self, rows: Rows, old: change.Histories, others: prior.Said) -> change.Histories:
+    def _learned(
+        self, rows: Rows, changed: Flags, old: change.Histories, others: prior.Said
+    ) -> change.Histories:
         return self._policy.learned(
-            old, rows["elapsed_s"], rows["changed"], others, age_s=rows["age_s"], trust=rows["trust"]
+            old, rows["elapsed_s"], changed, others, age_s=rows["age_s"], trust=rows["trust"]
         )
 
     def _wished(self, histories: change.Histories) -> Floats:
@@ -220,8 +264,8 @@ class _Batch:
         Pages taken over from other archives come without one.
         """
         wished = self._rows["given_s"].copy()
-        seen = self._rows["is_seen"] | (wished == 0.0)
-        first: Flags = seen & self._rows["is_first"]
+        seen = self._is(_SEEN) | (wished == 0.0)
+        first: Flags = seen & self._is(_FIRST)
         priced = seen if self._policy.has_studied else seen & ~first
         if priced.all():
             wished = self._policy.intervals_s(histories, self._weights, self._others)
@@ -237,22 +281,21 @@ class _Batch:
         """Write into the pages' upkeep what was learned, and into their servers what they wish and say."""
         rows = self._rows
         said = prior.said(histories)
-        said[~rows["stays"] | polled] = 0.0
+        said[~self._stays | polled] = 0.0
         packed, size = histories.tobytes(), change.HISTORY.itemsize
-        entered = np.where(rows["stays"], wished, 0.0)
+        entered = np.where(self._stays, wished, 0.0)
         columns = (
-            rows["version"].tolist(), wished.tolist(), dues.tolist(), polled.tolist(),
-            rows["left_s"].tolist(), cells_of(rows["left_s"], rows["left_weight"]),
-            entered.tolist(), cells_of(entered, self._weights), (said - self._said).tolist(),
+            wished.tolist(), dues.tolist(),
+            rows["left_s"].tolist(), cells_of(rows["left_s"], rows["left_weight"]), entered.tolist(),
+            cells_of(entered, self._weights), *(said - self._said).T.tolist(),
         )  # fmt: skip
         at = 0
-        for lesson, version, interval_s, due, is_polled, left, left_cell, enters, cell, (more, much) in zip(
+        for lesson, interval_s, due, left, left_cell, enters, cell, more, much in zip(
             self._lessons, *columns, strict=True
         ):
             care, server = lesson.after, lesson.server
             if care is not None:
-                care.version = version + 1 if lesson.before is not None else 1
-                care.due, care.interval_s, care.polled = due, interval_s, is_polled
+                care.due, care.interval_s = due, interval_s
                 if lesson.elapsed_s > 0.0:
                     care.history = packed[at : at + size]
             at += size
@@ -264,12 +307,11 @@ class _Batch:
     def _dates(self, histories: change.Histories, dues: Floats, polled: Flags) -> Entries:
         """The entries of all pages."""
         rows = self._rows
-        has_history = rows["had_history"] | (rows["elapsed_s"] > 0.0)
-        is_movable = rows["is_there"] & ~polled
-        since = np.where(has_history, rows["seen_at"], np.where(rows["has_body"], -rows["seen_at"], 0.0))
-        versions = np.where(rows["is_first"], 1, rows["version"] + 1)
+        has_history = self._is(_HAD_HISTORY) | (rows["elapsed_s"] > 0.0)
+        is_movable = self._is(_IS_THERE) & ~polled
+        since = np.where(has_history, rows["seen_at"], np.where(self._is(_HAS_BODY), -rows["seen_at"], 0.0))
         return _entries(
-            rows["mark"], self._names, versions, self._times, dues, np.where(is_movable, since, 0.0),
+            rows["mark"], self._names, rows["version"], self._times, dues, np.where(is_movable, since, 0.0),
             self._weights, histories, self._planner.look_within_s, self._planner.looked_at_share,
         )  # fmt: skip
 
@@ -303,7 +345,7 @@ class _Batch:
             return
         rows = self._rows[late]
         wished = rows["left_s"].copy()
-        if not self._policy.is_drawn and (priced := rows["was_priced"]).any():
+        if not self._policy.is_drawn and (priced := self._is(_WAS_PRICED)[late]).any():
             these = late[priced]
             wished[priced] = self._policy.intervals_s(
                 self._old[these], self._weights[these], self._others[these]

@@ -139,7 +139,8 @@ class Planner:
         """The intervals that can be kept."""
         if self.plan is None:
             return np.asarray(wished_s, np.float64)
-        return np.asarray(self.plan.page_intervals_s(servers.tolist(), wished_s, weights), np.float64)
+        names = servers.tolist() if self.plan.own else ()
+        return np.asarray(self.plan.page_intervals_s(names, wished_s, weights), np.float64)
 
     @property
     def pools(self) -> Pools | None:
@@ -329,7 +330,7 @@ class _Sayings:
     def __init__(self) -> None:
         self._names = array("Q")
         self._said = array("d")
-        self._order: NDArray[np.intp] | None = None
+        self._sorted: tuple[NDArray[np.uint64], prior.Said] | None = None
 
     def add(self, server: int, said: tuple[float, float]) -> None:
         if said[0]:
@@ -337,17 +338,22 @@ class _Sayings:
             self._said.extend(said)
 
     def of(self, servers: NDArray[np.uint64]) -> prior.Said:
+        names, said = self._in_order()
         found = np.zeros((len(servers), 2))
-        if not self._names:
-            return found
-        names, said = np.frombuffer(self._names, np.uint64), np.frombuffer(self._said).reshape(-1, 2)
-        if self._order is None:
-            self._order = np.argsort(names)
-        places = np.minimum(np.searchsorted(names, servers, sorter=self._order), len(names) - 1)
-        rows = self._order[places]
-        known = names[rows] == servers
-        found[known] = said[rows[known]]
+        if len(names):
+            places = np.minimum(np.searchsorted(names, servers), len(names) - 1)
+            known = names[places] == servers
+            found[known] = said[places[known]]
         return found
+
+    def _in_order(self) -> tuple[NDArray[np.uint64], prior.Said]:
+        """The same by name, once all are in; what they came in as is no longer held."""
+        if self._sorted is None:
+            names, said = np.array(self._names, np.uint64), np.array(self._said).reshape(-1, 2)
+            order = np.argsort(names)
+            self._sorted = names[order], said[order]
+            self._names, self._said = array("Q"), array("d")
+        return self._sorted
 
 
 def _report(plan: Plan, time: float, sockets: int, price: float) -> PlanReport:

@@ -127,13 +127,17 @@ def posterior(histories: Histories, expected: Grid) -> Grid:
 
 
 def rate_per_s(chances: Grid) -> NDArray[np.float64]:
-    """One change rate for each row of probabilities: the geometric mean.
+    """One change rate for each row of probabilities: a mean between the geometric and the harmonic one.
 
-    It errs as much upwards as downwards, for the rate and for the interval alike.
+    What is believed of a page reaches further up than down. Of many pages, the geometric mean errs as often
+    upwards as downwards, but upwards by more: estimates are 4.3 to 5.5 % too high on average (twelve seeds).
+    The harmonic one is right on average, and too low for most. A quarter of the way, both are within 4 %.
     """
-    return np.exp(chances @ LOG_RATES)
+    return np.asarray((chances @ RATES_PER_S**_MEAN) ** (1 / _MEAN))
 
 
+#: The exponent of that mean: 0 is the geometric one, −1 the harmonic.
+_MEAN = -0.25
 #: Likelihood by stored step.
 _LIKELIHOOD = np.exp(-np.arange(256) * STEP).astype(np.float32)
 _TURNS = (np.arange(BINS) * 0.7548776662 % 1.0).astype(np.float32)

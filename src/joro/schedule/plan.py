@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -63,7 +63,7 @@ def cells_of(interval_s: ArrayLike, weight: ArrayLike) -> list[int]:
 
 
 def wish(
-    cells: MutableMapping[int, tuple[int, float]], interval_s: float, weight: float, cell: int | None = None
+    cells: dict[int, tuple[int, float]], interval_s: float, weight: float, cell: int | None = None
 ) -> None:
     """Count a page that wishes a visit in every `interval_s`; one that wishes none (∞, 0) does not count."""
     if not _counts(interval_s):
@@ -74,7 +74,7 @@ def wish(
 
 
 def unwish(
-    cells: MutableMapping[int, tuple[int, float]], interval_s: float, weight: float, cell: int | None = None
+    cells: dict[int, tuple[int, float]], interval_s: float, weight: float, cell: int | None = None
 ) -> None:
     """Count a page no longer, with the very numbers with which it was counted."""
     if not _counts(interval_s):
@@ -88,14 +88,15 @@ def unwish(
 
 
 def change_wish(
-    cells: MutableMapping[int, tuple[int, float]], left: float, left_cell: int, entered: float, cell: int
+    cells: dict[int, tuple[int, float]], left: float, left_cell: int, entered: float, cell: int
 ) -> None:
     """Count a page with another interval than before; intervals of 0 and ∞ do not count."""
-    if left_cell != cell or not (_counts(left) and _counts(entered)) or cell not in cells:
+    found = cells.get(cell) if left_cell == cell and _counts(left) and _counts(entered) else None
+    if found is None:
         unwish(cells, left, 1.0, left_cell)
         wish(cells, entered, 1.0, cell)
         return
-    pages, rate_per_s = cells[cell]
+    pages, rate_per_s = found
     rate_per_s = rate_per_s - 1.0 / left if pages > 1 else 0.0
     cells[cell] = (pages, rate_per_s + 1.0 / entered)
 

@@ -178,8 +178,8 @@ def _crossing(log_worth: Grid, log_goal: Array) -> Array:
 
 def _sought(rule: Revisiting, chances: Grid, expected: Grid | None, weight: Array) -> Array:
     """The same as `_crossing`, without logarithms of what is far from the goal."""
-    with np.errstate(divide="ignore"):
-        goal = np.asarray(rule.knob / weight)
+    with np.errstate(divide="ignore", over="ignore"):
+        goal = np.asarray(rule.knob / weight).astype(np.float32)
     usual = np.broadcast_to(expected, chances.shape) if expected is not None else chances
     worths = _worths_of_both(rule.theta, rule.drift_per_s if expected is not None else 0.0)
     wait = np.empty(len(chances))
@@ -199,14 +199,18 @@ def _product(known: Grid, worths: Grid) -> Grid:
     return brought
 
 
-def _reached(brought: Grid, goal: Array) -> Array:
+def _reached(brought: Grid, goal: NDArray[np.float32]) -> Array:
     """Where what a visit brings reaches the goal; infinite where it does not."""
-    right = (brought < goal.reshape(-1, 1)).sum(axis=1)
-    inside = np.clip(right, 1, len(WAITS_S) - 1)
-    row = np.arange(len(brought))
-    below, above = (np.log(np.maximum(brought[row, place], 1e-30)) for place in (inside - 1, inside))
-    share = np.clip((np.log(goal) - below) / np.maximum(above - below, 1e-9), 0, 1)
-    wait = np.exp(_LOG_WAITS[inside - 1] + share * (_LOG_WAITS[1] - _LOG_WAITS[0]))
+    is_less = (brought < goal.reshape(-1, 1)).view(np.uint8)
+    right = np.add.reduce(is_less, axis=1, dtype=np.uint8).astype(np.intp)  # words of eight bytes take double
+    inside = np.minimum(np.maximum(right, 1), len(WAITS_S) - 1)
+    place = inside + np.arange(0, brought.size, len(WAITS_S))
+    values = brought.ravel()
+    three = np.stack([values.take(place - 1), values.take(place), goal])
+    below, above, sought = np.log(np.maximum(three, np.float32(1e-30)))
+    share = (sought - below) / np.maximum(above - below, np.float32(1e-9))
+    between = inside - 1 + np.minimum(np.maximum(share, 0), 1)
+    wait = np.exp(_LOG_WAITS[0] + between * (_LOG_WAITS[1] - _LOG_WAITS[0]))
     return np.where(right == len(WAITS_S), np.inf, wait)
 
 

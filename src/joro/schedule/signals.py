@@ -46,8 +46,9 @@ QUALITIES = (
     Quality(0.98, 0.02),
 )
 #: Signals count when the chance that they mean nothing is below this: no broken server may profit from luck.
-#: At .1 one of some 260 broken ones did; at .01 none, and good signals bring no less.
-DOUBT = 0.01
+#: Where half of the servers are broken, .01 cost 0, .02 and .08 points in three worlds, .001 nothing in any,
+#: and good signals bring no less.
+DOUBT = 0.001
 #: That every second server's mean nothing is assumed first, and counts for so many servers.
 BELIEF_SERVERS = 10.0
 #: Terms of the sums over signals; the next would add less than one in a thousand for every quality above.

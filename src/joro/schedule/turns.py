@@ -66,12 +66,13 @@ class Turns:
         if server not in self._ready_at:
             self._push(server, ready_at)
         elif self._ranking is not None and server in self._pool:
-            self._make_ready(server, self._ready_at[server])  # a page that is due may have come to new ones
+            # a page that is due may have come to new ones
+            self._make_ready(server, self._ready_at[server], self._ranking)
 
     def take(self, now: float) -> str | None:
         """The server that has been ready longest, or ranks first; now busy. None when nobody may leave."""
         if self._ranking is not None:
-            return self._take_first(now)
+            return self._take_first(now, self._ranking)
         while self._heap:
             ready_at, _, server = self._heap[0]
             if self._ready_at.get(server) != ready_at:
@@ -85,13 +86,13 @@ class Turns:
             return server
         return None
 
-    def _take_first(self, now: float) -> str | None:
+    def _take_first(self, now: float, ranking: Ranking) -> str | None:
         while self._heap and self._heap[0][0] <= now:
             ready_at, _, server = heapq.heappop(self._heap)
             if self._ready_at.get(server) == ready_at:
-                self._make_ready(server, ready_at)
-        for pool in self._open():
-            lender = self._lender(pool)
+                self._make_ready(server, ready_at, ranking)
+        for pool in self._open(ranking):
+            lender = self._lender(pool, ranking)
             if lender is not None:
                 _, _, _, server = heapq.heappop(self._ready[lender])
                 del self._ready_at[server]
@@ -101,7 +102,7 @@ class Turns:
                 return server
         return None
 
-    def _lender(self, pool: Pool) -> Pool | None:
+    def _lender(self, pool: Pool, ranking: Ranking) -> Pool | None:
         """Where the next server of a pool is found.
 
         Servers with known pages to visit have new ones, too: where all are such, discovery has its least
@@ -109,7 +110,7 @@ class Turns:
         """
         if self._is_waited_for(pool):
             return pool
-        pools = self._ranking.pools if self._ranking is not None else None
+        pools = ranking.pools
         is_short = pool is Pool.DISCOVERY and pools is not None and self._taken[pool] < pools.least_discovery
         return Pool.REFRESH if is_short and self._is_waited_for(Pool.REFRESH) else None
 
@@ -117,19 +118,18 @@ class Turns:
         """Is the turn of a busy server for pages never visited?"""
         return self._pool.get(server) is Pool.DISCOVERY
 
-    def _make_ready(self, server: str, ready_at: float) -> None:
+    def _make_ready(self, server: str, ready_at: float, ranking: Ranking) -> None:
         """Put a server into the pool it belongs to now; an entry in another one is stale from now on."""
-        assert self._ranking is not None
-        pool = self._ranking.pool_of(server)
+        pool = ranking.pool_of(server)
         if self._pool.get(server) is not pool:
-            rank = self._ranking.rank(server, ready_at) if pool is not Pool.DISCOVERY else 0.0
+            rank = ranking.rank(server, ready_at) if pool is not Pool.DISCOVERY else 0.0
             self._count += 1
             heapq.heappush(self._ready[pool], (rank, ready_at, self._count, server))
             self._pool[server] = pool
 
-    def _open(self) -> Iterable[Pool]:
+    def _open(self, ranking: Ranking) -> Iterable[Pool]:
         """Pools that may have another socket, as they come."""
-        pools = self._ranking.pools if self._ranking is not None else None
+        pools = ranking.pools
         return pools.open_to(self._taken) if pools is not None else Pool
 
     def _is_waited_for(self, pool: Pool) -> bool:
@@ -202,9 +202,10 @@ class Turns:
 
     def next_ready_at(self) -> float:
         """When the next server gets its turn; infinity when none waits, but for a socket of its pool."""
-        for pool in self._open():
-            if self._is_waited_for(pool):
-                return self._ready[pool][0][1]
+        if self._ranking is not None:
+            for pool in self._open(self._ranking):
+                if self._is_waited_for(pool):
+                    return self._ready[pool][0][1]
         while self._heap and self._ready_at.get(self._heap[0][2]) != self._heap[0][0]:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else math.inf

@@ -18,7 +18,7 @@ What is popped leaves with the next commit, in the very batch that lets its page
 both happen or neither. Moves between stretches, which nobody sees, are batches of their own.
 
 A page may have two entries, when a signal moved it forward: its record names the version that counts, and
-whoever pops the other drops it (`store.upkeep`). So nobody has to search for the old entry. Its date is known
+whoever pops the other drops it (`robot.keeper`). So nobody has to search for the old entry. Its date is known
 to itself alone, because prices change and `put_off` moves an entry without touching the page's record.
 """
 
@@ -28,7 +28,6 @@ import math
 import secrets
 import struct
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,10 +49,11 @@ Entries = np.ndarray[Any, np.dtype[np.void]]
 #: How long stretches are, by level: the last one has all that is further away than anybody thinks.
 _LEAST, _USUAL, _NEVER = 1, 3, 9
 _WIDTHS_S = {level: 450.0 * 32.0 ** (level - _USUAL) for level in range(_LEAST, _NEVER)}
+_HORIZON = 1e11
+_WIDTHS = np.array([_WIDTHS_S.get(level, _HORIZON) for level in range(_NEVER + 1)])
 #: A date goes into a stretch that has not begun by far: a quarter of its length before, it is broken up.
 _APART = 1.25
 _NEAREST = [_APART * _WIDTHS_S[level] for level in range(_USUAL + 1, _NEVER)]
-_HORIZON = 1e11
 _STAMP_BYTES = 12
 #: Entries on the desk after a commit, at most twice as many; a stretch that has more is broken up.
 DESK = 4_096
@@ -242,30 +242,35 @@ class Calendar:
 
     def _put(self, batch: WriteBatch, new: Entries, levels: NDArray[np.intp]) -> None:
         """Put entries into the stretches of their dates: one key for all that go into the same one."""
-        starts = _starts(new["due"], levels)
-        order = np.lexsort((starts, levels))
-        starts, levels, new = starts[order], levels[order], new[order]
-        is_other = (np.diff(starts) != 0.0) | (np.diff(levels) != 0)
-        edges = [0, *(np.flatnonzero(is_other) + 1).tolist(), len(new)]
-        for left, right in pairwise(edges):
-            if left < right:
-                stretch = _Stretch(float(starts[left]), int(levels[left]))
-                self._stretches.add(stretch)
-                batch.put(self._key(stretch.prefix), new[left:right].tobytes())
+        if not len(new):
+            return
+        due = np.ascontiguousarray(new["due"])
+        order = np.argsort(due, kind="stable")  # so stretches follow each other: later dates, longer ones
+        levels = levels[order]
+        starts = _starts(due[order], levels)
+        is_other = (starts[1:] != starts[:-1]) | (levels[1:] != levels[:-1])
+        firsts = np.concatenate([[0], np.flatnonzero(is_other) + 1])
+        ends = (np.append(firsts[1:], len(new)) * ENTRY.itemsize).tolist()
+        packed, left = new[order].tobytes(), 0
+        for start, level, right in zip(starts[firsts].tolist(), levels[firsts].tolist(), ends, strict=True):
+            stretch = _Stretch(start, level)
+            self._stretches.add(stretch)
+            batch.put(self._key(stretch.prefix), packed[left:right])
+            left = right
 
     def _key(self, prefix: bytes) -> bytes:
         self._count += 1
         return prefix + self._stamp + self._count.to_bytes(_STAMP_BYTES // 2, "big")
 
     def _blocks(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        cursor = self._db.iter(_OF_LEVEL[prefix[1]])
-        cursor.seek(after + b"\0" if after else prefix)
-        while cursor.valid() and cursor.key().startswith(prefix):
-            yield cursor.key(), cursor.value()
-            cursor.next()
+        start = after + b"\0" if after else prefix
+        found: Any = self._db.items(from_key=start, read_opt=_OF_LEVEL[prefix[1]])
+        for key, block in found:
+            if not key.startswith(prefix):
+                return
+            yield key, block
 
 
-_NONE: Entries = np.empty(0, ENTRY)
 _AFTER_ALL = _Stretch(math.inf, 0)
 
 
@@ -296,7 +301,7 @@ def _levels(away_s: NDArray[np.float64], due: NDArray[np.float64]) -> NDArray[np
 
 def _starts(due: NDArray[np.float64], levels: NDArray[np.intp]) -> NDArray[np.float64]:
     """When the stretches begin that dates lie in."""
-    widths = np.array([_WIDTHS_S.get(level, _HORIZON) for level in range(_NEVER + 1)])[levels]
+    widths = _WIDTHS[levels]
     return np.where(levels == _NEVER, _HORIZON, np.floor(np.minimum(due, _HORIZON) / widths) * widths)
 
 

@@ -32,7 +32,6 @@ COLLECTED = "collected"
 #: What an order does. A take-down withholds at once, forbids visits, and is carried out on disk by
 #: `joro takedown collect`; an embargo withholds until it opens; an exclusion forbids visits, and no more.
 TAKEDOWN, EMBARGO, EXCLUSION, LIFT = "takedown", "embargo", "exclusion", "lift"
-ACTS = (TAKEDOWN, EMBARGO, EXCLUSION, LIFT)
 #: What it is about; "host" may be "*.example.org": that domain and every name below it.
 TARGETS = ("url", "prefix", "host", "digest", "all")
 
@@ -189,15 +188,12 @@ class OrderBook:
             return None
         return lambda url, time, digest: orders.withholds(url, time, digest, now) is not None
 
-    def is_forbidden(self, url: str) -> bool:
-        """Must this page not be visited now?"""
-        return self.latest().forbids(url, self._now()) is not None
-
     def forbids(self) -> Callable[[str], bool] | None:
         """Must a page not be visited now? None when every page may be: robots ask once for many links."""
-        orders, now = self.latest(), self._now()
-        if all(order.act == EMBARGO for order in orders.all):
+        orders = self.latest()
+        if not orders.all or all(order.act == EMBARGO for order in orders.all):
             return None
+        now = self._now()
         return lambda url: orders.forbids(url, now) is not None
 
     def history(self) -> list[Order]:

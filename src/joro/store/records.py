@@ -75,6 +75,9 @@ class ServerRecord(msgspec.Struct, array_like=True):
     due: int = 0  # pages visited before that wait to be visited again
     rules_unused: bool = False  # robots.txt was read, and no page asked for since; see `fetch.exclusion`
     dated: tuple[float, float] = (0.0, 0.0)  # its dates of change, right and wrong; see `schedule.trust`
+    rules_wasted: bool = (
+        False  # before that it was read in vain, for the pause was longer than it is good for
+    )
 
 
 class RobotsRecord(msgspec.Struct, array_like=True):

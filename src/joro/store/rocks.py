@@ -17,23 +17,29 @@ CACHE_BYTES = 128_000_000
 WRITE_BUFFER_BYTES = 32_000_000
 
 
-def opened(path: Path, *, read_only: bool) -> Rdict:
-    """The database in `path`, made when missing."""
-    options = Options(raw_mode=True)
-    options.create_if_missing(not read_only)
-    options.set_keep_log_file_num(2)
-    options.set_max_log_file_size(1_000_000)
-    options.set_write_buffer_size(WRITE_BUFFER_BYTES)
-    options.set_max_write_buffer_number(2)
+def options() -> Options:
+    """How our databases and their tables are made."""
+    made = Options(raw_mode=True)
+    made.set_keep_log_file_num(2)
+    made.set_max_log_file_size(1_000_000)
+    made.set_write_buffer_size(WRITE_BUFFER_BYTES)
+    made.set_max_write_buffer_number(2)
     table = BlockBasedOptions()
     table.set_block_cache(Cache(CACHE_BYTES))
     table.set_cache_index_and_filter_blocks(True)
     table.set_bloom_filter(10, False)  # most look-ups are for servers never heard of
-    options.set_block_based_table_factory(table)
+    made.set_block_based_table_factory(table)
+    return made
+
+
+def opened(path: Path, *, read_only: bool) -> Rdict:
+    """The database in `path`, made when missing."""
+    chosen = options()
+    chosen.create_if_missing(not read_only)
     access = AccessType.read_only() if read_only else AccessType.read_write()
     try:
         # Named a second time: a database that exists is else opened as RocksDB has it by default.
-        return Rdict(str(path), options=options, column_families={"default": options}, access_type=access)
+        return Rdict(str(path), options=chosen, column_families={"default": chosen}, access_type=access)
     except Exception as error:  # rocksdict has no exception class of its own
         raise translated(error, path) from None
 

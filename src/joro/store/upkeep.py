@@ -1,11 +1,11 @@
-"""What do we know of the pages that are due, and which of them are really due?
+"""What do we know of the pages that are due?
 
 In:    entries popped from the calendar.
-Out:   the pages' records, read in one go; which entries are stale.
+Out:   the pages' records, read in one go.
 Never: changes a record or the calendar: the frontier writes both, in one batch.
 
 An entry counts when its page's record names its version. Others are left over from before a signal moved the
-page forward, or from before its page was visited at somebody's request.
+page forward, or from before its page was visited at somebody's request; whoever pops them drops them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,3 @@ def recall(db: Rdict, marks: NDArray[np.uint64]) -> list[PageRecord | None]:
     raw = marks.astype(">u8").tobytes()
     packed = db.get([b"p" + raw[at : at + 8] for at in range(0, len(raw), 8)])
     return [_decode(one) if one is not None else None for one in packed or ()]
-
-
-def counts(version: int, record: PageRecord) -> bool:
-    """Does an entry of that version count? Others are stale, and are dropped."""
-    return record.upkeep is not None and record.upkeep.version == version
