@@ -55,8 +55,8 @@ Fetch = Callable[[str], Reply]
 
 
 @dataclass
-class Walk:
-    """Collects one server by itself: nearest pages first, until nothing waits."""
+class Trip:
+    """What one collects, and what a guard against traps says to it."""
 
     fetch: Fetch
     traps: Traps = field(default_factory=Traps)
@@ -64,6 +64,12 @@ class Walk:
     refused: dict[str, str] = field(default_factory=dict)  # URL → why
     guard_s: float = 0.0
     _seen: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Walk(Trip):
+    """Collects one server by itself: nearest pages first, until nothing waits."""
+
     _queue: list[tuple[int, int, str]] = field(default_factory=list)
 
     def collect(self, front: str, limit: int = LIMIT) -> Walk:
@@ -98,16 +104,10 @@ class Walk:
 
 
 @dataclass
-class Tour:
+class Tour(Trip):
     """Collects the servers of a domain, one page after the other, until nothing waits."""
 
-    fetch: Fetch
-    traps: Traps = field(init=False)
-    fetched: list[str] = field(default_factory=list)
-    refused: dict[str, str] = field(default_factory=dict)  # URL → why
-    guard_s: float = 0.0
     _servers: Counter[str] = field(default_factory=Counter)  # known, with pages fetched
-    _seen: set[str] = field(default_factory=set)
     _queue: deque[str] = field(default_factory=deque)
 
     def __post_init__(self) -> None:

@@ -51,7 +51,17 @@ def agrees(settings: Config) -> bool:
     return settings.refresh.least_interval_s <= settings.refresh.most_interval_s
 
 
-configs = st.builds(Config, **{name: section(kind) for name, kind in SECTIONS.items()}).filter(agrees)
+def beating(settings: Config) -> Config:
+    """The same where a lease outlasts the time between two beats."""
+    manager = settings.manager
+    if manager.beat_s < manager.lease_s:
+        return settings
+    return dataclasses.replace(settings, manager=dataclasses.replace(manager, beat_s=0.5))
+
+
+configs = (
+    st.builds(Config, **{name: section(kind) for name, kind in SECTIONS.items()}).map(beating).filter(agrees)
+)
 
 
 def complaint(text: str) -> str:
@@ -203,7 +213,12 @@ def test_quotes_stay_readable() -> None:
         (
             "[[politeness.rules]]\nservers = ['http://a.example/x']",
             "joro.toml: politeness.rules[0].servers = 'http://a.example/x' is no server; "
-            'write "example.jp", "*.example.jp" or "http://one.example:8080"',
+            'write "example.jp", "*.example.jp", "http://one.example:8080" or "re:EXPRESSION"',
+        ),
+        (
+            "[[politeness.rules]]\nservers = ['re:(']",
+            "joro.toml: politeness.rules[0].servers: 're:(' is not a regular expression "
+            "(missing ), unterminated subpattern at position 0); mend it",
         ),
         (
             "[[scope.rules]]\nservers = ['a']\n[[scope.rules]]\nservers = ['b']\nhop = 3",
@@ -222,6 +237,11 @@ def test_quotes_stay_readable() -> None:
             "[refresh]\nmost_interval_s = 600",
             "joro.toml: refresh.least_interval_s = 3600 is more than most_interval_s = 600; "
             "lower the one or raise the other",
+        ),
+        (
+            "[manager]\nlease_s = 2",
+            "joro.toml: manager.beat_s = 2 is not less than lease_s = 2, so that robots would lose "
+            "each lease before they ask again; lower the one or raise the other",
         ),
         (
             "sockets: 3",
@@ -337,6 +357,20 @@ def test_no_rule_leaks_to_another_server(named: list[str], host: str) -> None:
     rule = Override(tuple(named), {"hops": 3})
     settings = PerServer(Scope(rules=(rule,))).of(f"http://{host}")
     assert settings.hops == (3 if host in named else 15)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "meant"),
+    [
+        (r"re:^https://", ["https://a.jp", "https://www2.b.jp:8443"]),
+        (r"re:www\d+\.b\.jp\b", ["http://www1.b.jp", "https://www2.b.jp:8443"]),
+        (r"re::8\d+$", ["https://www2.b.jp:8443"]),
+    ],
+)
+def test_a_regular_expression_is_looked_for_anywhere_in_a_server(pattern: str, meant: list[str]) -> None:
+    servers = ["http://a.jp", "https://a.jp", "http://www1.b.jp", "https://www2.b.jp:8443"]
+    rules = PerServer(config.parse(f"[[scope.rules]]\nservers = ['c', '{pattern}']\nhops = 3").scope)
+    assert [server for server in servers if rules.of(server).hops == 3] == meant
 
 
 def test_many_servers_share_few_settings() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import signal
 import subprocess
 import time
@@ -10,9 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from joro import cli
 from joro.cli.scale_report import conclusions
+from joro.errors import UsageError
 from joro.scaling.measure import Measurement
-from tests.scenarios.stage import JORO, done, joro
+from tests.scenarios.stage import JORO, done
 
 
 def run(units: int, processes: int, pages_per_s: float, limit: str = "units") -> Measurement:
@@ -26,11 +29,24 @@ def test_processes_are_compared_unit_by_unit_and_full_machines_named() -> None:
     assert "More units would not have helped: 100 × 2 (machine)." in lines
 
 
-def test_numbers_that_are_none_are_refused_in_one_line() -> None:
-    result = joro("scale-report", "--units", "5,many")
-    assert result.returncode == 2
-    assert "write them like 50,100" in result.stderr
-    assert len(result.stderr.splitlines()) == 1
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("--units 5,many", "--units 5,many are no numbers from 1 to 10,000; write them like 50,100"),
+        ("--units " + "9" * 5_000, "are no numbers from 1 to 10,000"),
+        ("--processes 1,1000", "--processes 1,1000 are no numbers from 1 to 256"),
+        ("--machines five", "--machines five is no number of machines"),
+        ("--machines 1-" + "9" * 5_000, "is no number of machines"),
+        ("--machines 1-999999999", "--machines 1-999999999 cannot be"),
+        ("--machines 1-2 --processes 2", "--machines and --processes exclude each other"),
+        ("--machines 1-2 --pages 500", "--machines and --pages exclude each other"),
+        ("--machines 1-2 --units 4,8", "--machines goes with one number of units, not 2"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_in_one_line(tmp_path: Path, words: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(problem)):
+        cli.joro.main(["scale-report", *words.split(), "--out", f"{tmp_path}/out"], standalone_mode=False)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

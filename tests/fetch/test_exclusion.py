@@ -75,18 +75,32 @@ def test_rules_that_leave_memory_are_not_asked_for_again(stage: Stage) -> None:
 
 
 def test_a_server_left_alone_for_longer_than_rules_are_good_for_is_asked_for_pages_too(stage: Stage) -> None:
-    assert [stage.turn(12 * HOUR) for _ in range(5)] == ["rules", "page", "rules", "page", "rules"]
+    turns = [stage.turn(12 * HOUR) for _ in range(6)]
+    assert turns == ["rules", "rules", "page", "rules", "page", "rules"]
 
 
 def test_that_holds_over_a_restart(stage: Stage) -> None:
-    stage.turn(12 * HOUR)
-    stage.restart()
-    assert stage.turn(12 * HOUR) == "page"
-    stage.restart()
-    assert stage.turn(12 * HOUR) == "rules"
+    turns = []
+    for _ in range(5):
+        turns.append(stage.turn(12 * HOUR))
+        stage.restart()
+    assert turns == ["rules", "rules", "page", "rules", "page"]
+
+
+def test_rules_that_grew_old_while_a_server_was_closed_are_read_again(stage: Stage) -> None:
+    pauses = [18 * HOUR, HOUR, HOUR, 18 * HOUR, HOUR, HOUR]  # from eight in the morning till two at night
+    assert [stage.turn(pause) for pause in pauses] == ["rules", "rules", "page", "page", "rules", "page"]
+
+
+def test_a_server_that_takes_shorter_pauses_again_is_asked_by_fresh_rules_only(stage: Stage) -> None:
+    pauses = [12 * HOUR, 12 * HOUR, HOUR, HOUR, 12 * HOUR, HOUR, 12 * HOUR]
+    turns = [stage.turn(pause) for pause in pauses]
+    assert turns == ["rules", "rules", "page", "rules", "page", "rules", "page"]
+    assert [stage.turn(pause) for pause in (12 * HOUR, HOUR)] == ["rules", "rules"]
 
 
 def test_rules_nobody_used_are_not_good_for_ever(stage: Stage) -> None:
+    stage.turn(12 * HOUR)
     stage.turn(12 * HOUR)
     stage.wait(7 * HOUR)
     assert stage.turn(12 * HOUR) == "rules"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
+from joro import cli
 from joro.cli.scale_machines import conclusion
-from joro.cli.scale_report import scale_report
 from joro.errors import UsageError
 from joro.scaling.chart import can_draw, draw_machines, machines_specification
 from joro.scaling.machines import Scaling, possible_per_s
@@ -42,8 +41,8 @@ def test_the_chart_can_be_drawn(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", ["0-3", "1-9", "3-1", "many", "-2"])
 def test_machines_that_cannot_be_are_refused(wrong: str) -> None:
-    result = CliRunner().invoke(scale_report, [f"--machines={wrong}"])
-    assert isinstance(result.exception, UsageError)
+    with pytest.raises(UsageError, match="--machines"):
+        cli.joro.main(["scale-report", f"--machines={wrong}"], standalone_mode=False)
 
 
 @pytest.mark.slow

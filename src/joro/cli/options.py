@@ -9,15 +9,36 @@ from typing import Any, TypeVar
 import click
 
 from joro.coordinate.share import Share
+from joro.errors import UsageError
 from joro.store.collection import Collection
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def file_option(*names: str, exists: bool = False, **more: Any) -> Callable[[F], F]:
-    """An option that names a file; `exists`: one that is there."""
+def file_option(*names: str, exists: bool = False, written: bool = False, **more: Any) -> Callable[[F], F]:
+    """An option that names a file; `exists`: one that is there; `written`: one that we are to write."""
+    if written:
+        more["callback"] = _writable
     return click.option(
         *names, type=click.Path(path_type=Path, dir_okay=False, exists=exists), metavar="FILE", **more
+    )
+
+
+def _writable(_ctx: click.Context, param: click.Parameter, file: Path | None) -> Path | None:
+    """A mistyped folder is found before anything is opened or served."""
+    if file is not None and not file.parent.is_dir():
+        raise UsageError(
+            f"there is no folder {file.parent} for {param.opts[0]}", remedy="make it, or mend the name"
+        )
+    return file
+
+
+def number_option(
+    *names: str, default: int, help: str, least: int = 0, most: int | None = None
+) -> Callable[[F], F]:
+    """An option that is a whole number."""
+    return click.option(
+        *names, default=default, show_default=True, type=click.IntRange(least, most), metavar="N", help=help
     )
 
 
@@ -70,18 +91,24 @@ def collection_option(command: F) -> F:
     )(command)
 
 
+def processes_option(help: str, default: int | None = None) -> Callable[[F], F]:
+    """`-p N`, as many as machine.processes says if there is no other default."""
+    return click.option(
+        "-p",
+        "--processes",
+        type=click.IntRange(1, 256),
+        default=default,
+        metavar="N",
+        help=help if default is not None else f"{help} (default: machine.processes in joro.toml).",
+    )
+
+
 def process_options(command: F) -> F:
     """How many robots, for how long (`processes`, `limit`, `share`, `quiet`)."""
     for option in (
         quiet_option,
         click.option("--share", type=Share.parse, metavar="K/N", hidden=True),
-        click.option(
-            "-p",
-            "--processes",
-            type=click.IntRange(1, 256),
-            metavar="N",
-            help="Robots beside each other, one per core at best (default: machine.processes in joro.toml).",
-        ),
+        processes_option("Robots beside each other, one per core at best"),
         click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after about N pages."),
     ):
         command = option(command)

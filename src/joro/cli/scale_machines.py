@@ -19,7 +19,7 @@ from joro.testweb.running import separate
 from joro.testweb.settings import Settings
 
 #: So few that the links of five robots, not two processors, are what holds them back.
-MACHINE_UNITS = [8]
+MACHINE_UNITS = 8
 #: Where the test web's hosts are.
 WEB = "10.98.0.0/16"
 HOSTS_PER_UNIT = 3
@@ -28,19 +28,19 @@ PAGES_PER_HOST = 120
 COLUMNS = tuple(each.name for each in dataclasses.fields(Scaling))
 
 
-def report_machines(machines: Sequence[int], units: Sequence[int], latency_s: float, out: Path) -> None:
+def report_machines(machines: Sequence[int], units: int, latency_s: float, out: Path) -> None:
     """Measure each number of machines, tell, and draw."""
     click.echo(table.line(("machines", "pages/s", "possible", "share", "MB/s", "processors", "limit")))
     scalings = []
-    with _field(max(machines) * max(units), latency_s) as field:
+    with _field(max(machines) * units, latency_s) as field:
         for count in machines:
-            scalings.append(measure_machines(field, count, max(units)))
+            scalings.append(measure_machines(field, count, units))
             click.echo(table.line(_cells(scalings[-1])))
             table.keep(scalings, COLUMNS, out / "machines.csv")
     click.echo(conclusion(scalings))
     if can_draw():
         far = ", ".join(f"{2 * each:g}" for each in DISTANCES_MS[: max(machines)])
-        note = f"{max(units)} units a robot · {latency_s * 1e3:g} ms an answer · {far} ms there and back"
+        note = f"{units} units a robot · {latency_s * 1e3:g} ms an answer · {far} ms there and back"
         draw_machines(scalings, f"{note} · {os.cpu_count()} processors for all", out / "machines")
     click.echo(table.written(out / "machines"))
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
 import click
+from click.core import ParameterSource
 
-from joro.cli.options import directory_option
+from joro.cli.options import directory_option, number_option
 from joro.cli.scale_machines import MACHINE_UNITS, report_machines
 from joro.errors import UsageError
 from joro.scaling import table
@@ -24,7 +25,7 @@ from joro.testweb.settings import Settings
 #: Hosts of the test web for each socket: a unit that becomes free always finds a server that is.
 HOSTS_PER_SOCKET = 2
 USUAL_UNITS = [50, 100, 150]
-HEAD = ("units", "processes", "pages/s", "MB/s", "robots", "test web", "machine", "limit")
+_DIGITS, _SHOWN = 9, 40
 #: From so many processors on, what other programs did on this machine is worth a line.
 OTHERS_MATTER = 0.3
 COLUMNS = (
@@ -41,53 +42,75 @@ COLUMNS = (
 )
 
 
-def _numbers(_context: click.Context, parameter: click.Parameter, text: str | None) -> list[int]:
-    if text is None:
-        return []
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isdecimal() and 1 <= int(word) <= 10_000 for word in words):
-        raise UsageError(
-            f"--{parameter.name} {text} are no numbers from 1 on", remedy="write them like 50,100"
-        )
-    return sorted({int(word) for word in words})
+def _numbers(most: int) -> Callable[[click.Context, click.Parameter, str | None], list[int]]:
+    """What reads several numbers, like 50,100."""
+
+    def read(_context: click.Context, parameter: click.Parameter, text: str | None) -> list[int]:
+        words = [word.strip() for word in text.split(",")] if text is not None else []
+        if not all(_is_number(word) and 1 <= int(word) <= most for word in words):
+            raise UsageError(
+                f"--{parameter.name} {str(text)[:_SHOWN]} are no numbers from 1 to {most:,}",
+                remedy="write them like 50,100",
+            )
+        return sorted({int(word) for word in words})
+
+    return read
 
 
 def _counts(_context: click.Context, _parameter: click.Parameter, text: str | None) -> list[int]:
     if text is None:
         return []
     first, dash, last = text.partition("-")
-    if not (first.isdecimal() and (last if dash else first).isdecimal()):
-        raise UsageError(f"--machines {text} is no number of machines", remedy="write it like 5, or 1-5")
-    counts = list(range(int(first), int(last or first) + 1))
-    if not counts or counts[0] < 1 or counts[-1] > len(DISTANCES_MS):
+    if not (_is_number(first) and (not dash or _is_number(last))):
+        raise UsageError(
+            f"--machines {text[:_SHOWN]} is no number of machines", remedy="write it like 5, or 1-5"
+        )
+    least, most = int(first), int(last or first)
+    if not 1 <= least <= most <= len(DISTANCES_MS):
         raise UsageError(
             f"--machines {text} cannot be", remedy=f"give 1 to {len(DISTANCES_MS)}, the smaller one first"
         )
-    return counts
+    return list(range(least, most + 1))
+
+
+def _is_number(word: str) -> bool:
+    """One that can be read; Python reads none of thousands of digits."""
+    return word.isdecimal() and len(word) <= _DIGITS
+
+
+def _check_machines(context: click.Context, units: list[int]) -> None:
+    """With --machines there is one process on each, with so many units, for a set time."""
+    for name in ("processes", "pages"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UsageError(f"--machines and --{name} exclude each other", remedy="give one of them")
+    if len(units) > 1:
+        raise UsageError(
+            f"--machines goes with one number of units, not {len(units)}", remedy="give one, like --units 8"
+        )
 
 
 @click.command()
 @click.option(
     "--units",
-    callback=_numbers,
+    callback=_numbers(10_000),
     metavar="N,…",
     help="Sockets of each robot.  [default: 50,100,150; with --machines 8]",
 )
-@click.option("--processes", default="1,2", show_default=True, callback=_numbers, metavar="N,…")
+@click.option(
+    "--processes",
+    default="1,2",
+    show_default=True,
+    callback=_numbers(256),
+    metavar="N,…",
+    help="Not with --machines: there is one on each.",
+)
 @click.option(
     "--machines",
     callback=_counts,
     metavar="N-N",
     help="Robots on so many machines, with a manager, each farther away than the last; as root.",
 )
-@click.option(
-    "--pages",
-    default=3_000,
-    show_default=True,
-    type=click.IntRange(min=100),
-    metavar="N",
-    help="For each run.",
-)
+@number_option("--pages", default=3_000, least=100, help="For each run; not with --machines.")
 @click.option(
     "--latency", default=100.0, show_default=True, metavar="MS", help="How long a server takes to answer."
 )
@@ -97,8 +120,15 @@ def _counts(_context: click.Context, _parameter: click.Parameter, text: str | No
     show_default=True,
     help="Where the table (CSV) and the chart (SVG, PNG) go.",
 )
+@click.pass_context
 def scale_report(
-    units: list[int], processes: list[int], machines: list[int], pages: int, latency: float, out: Path
+    context: click.Context,
+    units: list[int],
+    processes: list[int],
+    machines: list[int],
+    pages: int,
+    latency: float,
+    out: Path,
 ) -> None:
     """Measure pages and megabytes a second against units (sockets), processes and machines.
 
@@ -113,10 +143,12 @@ def scale_report(
     joro scale-report --units 10,50,100 --processes 1,2,4 --pages 10000 --out report
     sudo joro scale-report --machines 1-5
     """
+    if machines:
+        _check_machines(context, units)
     signal.signal(signal.SIGTERM, _interrupt)
     out.mkdir(parents=True, exist_ok=True)
     if machines:
-        report_machines(machines, units or MACHINE_UNITS, latency / 1_000, out)
+        report_machines(machines, units[0] if units else MACHINE_UNITS, latency / 1_000, out)
         return
     units = units or USUAL_UNITS
     settings = _web(max(units) * max(processes), pages, latency / 1_000)

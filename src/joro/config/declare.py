@@ -42,5 +42,5 @@ def setting(
 class Override:
     """Other settings for some servers: one `[[politeness.rules]]` or `[[scope.rules]]`."""
 
-    servers: tuple[str, ...]  # hosts, "*.example.jp", or "http://one.example:8080"
+    servers: tuple[str, ...]  # hosts, "*.example.jp", "http://one.example:8080", or "re:" and an expression
     changes: dict[str, Any]

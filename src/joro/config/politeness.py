@@ -62,7 +62,7 @@ class Politeness:
     )
     robots_txt: bool = setting(True, "obey robots.txt; switch off only for servers that are yours")
     robots_age_s: float = setting(
-        21_600.0, "robots.txt is read again after this time", least=1.0, most=86_400.0
+        21_600.0, "robots.txt is read again after this time", least=1.0, most=21_600.0
     )
     crawl_delay_limit_s: float = setting(300.0, "a longer Crawl-delay is taken as this one", least=0.0)
     retry_limit: int = setting(2, "further tries after a passing failure, each a doubled wait apart", least=0)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from joro.config.declare import Override
+from joro.config.servers import EXPRESSION, expression
 from joro.config.tree import FILE_NAME, Config
 from joro.errors import ConfigError
 
@@ -48,6 +49,13 @@ def from_tables(tables: dict[str, Any], *, source: str = FILE_NAME) -> Config:
     if least > most:
         raise ConfigError(
             f"{source}: refresh.least_interval_s = {least:g} is more than most_interval_s = {most:g}",
+            remedy="lower the one or raise the other",
+        )
+    beat_s, lease_s = config.manager.beat_s, config.manager.lease_s
+    if beat_s >= lease_s:
+        raise ConfigError(
+            f"{source}: manager.beat_s = {beat_s:g} is not less than lease_s = {lease_s:g}, so that robots "
+            "would lose each lease before they ask again",
             remedy="lower the one or raise the other",
         )
     return config
@@ -95,10 +103,12 @@ def _override(kind: type, table: dict[str, Any], source: str, where: str) -> Ove
     if not isinstance(servers, list) or not servers:
         raise ConfigError(f"{source}: {where} names no servers", remedy='write servers = ["*.example.jp"]')
     for each in servers:
-        if not isinstance(each, str) or not _SERVERS.fullmatch(each):
+        if isinstance(each, str) and each.startswith(EXPRESSION):
+            expression(each, f"{source}: {where}.servers")
+        elif not isinstance(each, str) or not _SERVERS.fullmatch(each):
             raise ConfigError(
                 f"{source}: {where}.servers = {each!r} is no server",
-                remedy='write "example.jp", "*.example.jp" or "http://one.example:8080"',
+                remedy='write "example.jp", "*.example.jp", "http://one.example:8080" or "re:EXPRESSION"',
             )
     changes = {key: value for key, value in table.items() if key != "servers"}
     for spec in dataclasses.fields(kind):

@@ -24,7 +24,7 @@ class Scope:
     domains: tuple[str, ...] = setting(
         (), "stay inside these domains and their subdomains; none = everywhere", whole=True
     )
-    url_limit_chars: int = setting(2_000, "longer URLs are left alone", least=20)
+    url_limit_chars: int = setting(2_000, "longer URLs are left alone", least=20, most=100_000)
     include: tuple[str, ...] = setting(
         (), 'only URLs like these: "*/news/*", or "re:" and a regular expression; none = all', whole=True
     )

@@ -15,7 +15,10 @@ from typing import Any
 
 from joro.config.politeness import Politeness
 from joro.config.scope import Scope
+from joro.errors import ConfigError
 
+#: What a pattern begins with that is a regular expression.
+EXPRESSION = "re:"
 _PORT = re.compile(r":\d+$")
 
 Section = typing.TypeVar("Section", bound=Politeness | Scope)
@@ -54,13 +57,34 @@ class PerServer(typing.Generic[Section]):
         return self._section.rules[place].changes.items()
 
 
-def servers_like(patterns: Iterable[str]) -> Callable[[str], bool]:
-    """Is a server key meant by one of these patterns: server key, host:port or host, `*` for anything?"""
-    globs = (".*".join(map(re.escape, each.lower().split("*"))) for each in patterns)
-    wanted = re.compile(f"^(?:{'|'.join(globs)})$", re.MULTILINE)
+def servers_like(patterns: Iterable[str], where: str = "servers") -> Callable[[str], bool]:
+    """Is a server key meant by one of these patterns: server key, host:port or host, `*` for anything?
+
+    `re:` begins a regular expression that is looked for anywhere in the server key.
+    """
+    patterns = list(patterns)
+    expressions = [expression(each, where) for each in patterns if each.startswith(EXPRESSION)]
+    globs = (
+        ".*".join(map(re.escape, each.lower().split("*")))
+        for each in patterns
+        if not each.startswith(EXPRESSION)
+    )
+    wanted = re.compile(f"^(?:{'|'.join(globs) or '(?!)'})$", re.MULTILINE)
 
     def are_meant(server: str) -> bool:
         authority = server.partition("://")[2]
-        return wanted.search(f"{server}\n{authority}\n{_PORT.sub('', authority)}") is not None
+        if wanted.search(f"{server}\n{authority}\n{_PORT.sub('', authority)}") is not None:
+            return True
+        return any(each.search(server) is not None for each in expressions)
 
     return are_meant
+
+
+def expression(pattern: str, where: str) -> re.Pattern[str]:
+    """The regular expression behind `re:`; `where` is the setting it comes from."""
+    try:
+        return re.compile(pattern.removeprefix(EXPRESSION))
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ConfigError(
+            f"{where}: {pattern!r} is not a regular expression ({error})", remedy="mend it"
+        ) from None

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
+from joro.config.servers import EXPRESSION, expression
 from joro.errors import ConfigError
 
 #: Every character of ASCII: only what no canonical URL contains is escaped.
@@ -32,8 +33,8 @@ class Globs:
         self._expressions: list[re.Pattern[str]] = []
         mixed: list[str] = []
         for pattern in patterns:
-            if pattern.startswith("re:"):
-                self._expressions.append(_expression(pattern, where))
+            if pattern.startswith(EXPRESSION):
+                self._expressions.append(expression(pattern, where))
             else:
                 self._sort_in(_pieces(pattern, where), mixed)
         if mixed:
@@ -67,15 +68,6 @@ class Globs:
     def first(self, url: str) -> str:
         """The first pattern that is like the URL, "" if none is; for people."""
         return next((each for each in self._patterns if Globs((each,), "").match(url)), "")
-
-
-def _expression(pattern: str, where: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern.removeprefix("re:"))
-    except (re.error, RecursionError, OverflowError) as error:
-        raise ConfigError(
-            f"{where}: {pattern!r} is not a regular expression ({error})", remedy="mend it"
-        ) from None
 
 
 def _pieces(pattern: str, where: str) -> list[str]:

@@ -6,8 +6,8 @@ Out:   the rules of a server while they are fresh; else the errand that must be 
 Never: asks the network itself: the robot runs errands as visits like any other, so politeness holds for
        them too. A robots.txt that redirects to another server is read in *that* server's turn. Takes a
        part of a robots.txt for all of it: what it did not get to say may forbid everything. Lets
-       robots.txt have every turn of a server whose pauses are longer than rules are good for: rules that
-       no page was asked for by are good for the server's next turn, however long it was to be left alone.
+       robots.txt have every turn of a server whose pauses are longer than rules are good for: where that
+       happens twice in a row, rules are good for the server's next turn, however long it was left alone.
 Paper: S3, exclusion management inside the unit; S2 table 1, re-read every 6 hours at the latest;
        RFC 9309, 2.3.1: five redirects followed, 4xx allows, 5xx and silence disallow.
 """
@@ -98,13 +98,26 @@ class Exclusions:
         return known[1]
 
     def _is_first_turn(self, server: str, age_s: float) -> bool:
-        """Has the server only now got the turn for which its robots.txt was read?"""
+        """Has the server only now got the turn for which its robots.txt was read, and the one before in vain?
+
+        Reading it again helps where hours had ended meanwhile, but not where every pause is too long.
+        """
         record = self._frontier.server(server)
-        return record.rules_unused and self._clock.now() <= record.ready_at + age_s
+        in_vain = record.rules_unused and record.rules_wasted
+        return in_vain and self._clock.now() <= record.ready_at + age_s
 
     def used(self, server: str) -> None:
         """A page was asked for by the rules of its server."""
-        self._frontier.server(server).rules_unused = False
+        record, known = self._frontier.server(server), self._known.get(server)
+        record.rules_unused = False
+        if record.rules_wasted and known is not None:
+            record.rules_wasted = known[0].time + self._settings_of(server).robots_age_s < self._clock.now()
+
+    def _note_waste(self, server: str) -> None:
+        """Were its rules too old already when the server might first be asked for a page by them?"""
+        record, known = self._frontier.server(server), self._known.get(server)
+        if record.rules_unused and known is not None:
+            record.rules_wasted = record.ready_at > known[0].time + self._settings_of(server).robots_age_s
 
     def refusal(self, server: str) -> Outcome:
         """What to call it when the rules forbid a page: silence and 5xx are no rule, but no leave either."""
@@ -131,7 +144,10 @@ class Exclusions:
             if not waiting:
                 del self._errands[server]
             return errand
-        return Errand(f"{server}/robots.txt", server) if self.is_due(server) else None
+        if not self.is_due(server):
+            return None
+        self._note_waste(server)
+        return Errand(f"{server}/robots.txt", server)
 
     def is_due(self, server: str) -> bool:
         """Does the server's own robots.txt have to be read, in its own turn?"""
