@@ -9,6 +9,7 @@ import click
 import pytest
 
 from joro import cli, config
+from joro.discover.traps import WATCHED_FROM
 from scripts import reference
 from tests.conftest import ROOT
 
@@ -135,3 +136,7 @@ def test_every_room_has_its_question_in_the_architecture_and_its_place_behind_it
         if not path.name.startswith(("__", "py.typed"))
     }
     assert rooms == listed == told
+
+
+def test_the_page_about_traps_knows_from_which_visit_on_a_server_is_watched() -> None:
+    assert f"from its {WATCHED_FROM}th visit on" in read(ROOT / "docs" / "concepts" / "traps.md")

@@ -12,7 +12,6 @@ import pytest
 FLOORS = "Four floors; rooms on one floor do not know each other"
 PURE = "Deciding is pure: no network, no threads, no clock, no tables"
 BREAKER = "The breaker shares no code with what it guards"
-BREAKER = "The breaker shares no code with what it guards"
 FETCH = "Only fetch talks to other people's servers"
 
 
@@ -65,9 +64,6 @@ def test_the_house_as_it_stands_keeps_its_contracts(house: Path) -> None:
             BREAKER, "breaker/__init__.py", "import joro.schedule", id="the breaker trusts the schedule"
         ),
         pytest.param(FETCH, "archive/__init__.py", "import pycurl", id="archive asks other people's servers"),
-        pytest.param(
-            BREAKER, "breaker/__init__.py", "import joro.schedule", id="the guard knows the guarded"
-        ),
     ],
 )
 def test_a_broken_contract_is_named(house: Path, contract: str, module: str, line: str) -> None:

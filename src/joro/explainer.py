@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from joro.archive.index import CaptureIndex
+from joro.archive.read import response_at
 from joro.archive.times import warc_date
 from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
@@ -23,7 +24,10 @@ from joro.fetch import robotstxt
 from joro.fetch.guard import Guard
 from joro.fetch.pace import standing
 from joro.fetch.politeness import Manners, interval_s
+from joro.index.folding import entry_with_family
+from joro.index.segment import Reader, place
 from joro.model import Capture, Outcome, Page
+from joro.parse.missing import is_sent_home, target_of
 from joro.schedule import change, prior
 from joro.store.accounts import FAILED
 from joro.store.collection import Collection
@@ -88,6 +92,16 @@ class Keeping:
 
 
 @dataclass(frozen=True)
+class Standing:
+    """How a page stands in search."""
+
+    time: float | None  # of the capture that is searchable; None: none is
+    soft_404: bool = False  # it says that there is no such page, or leads to the front page instead
+    copy_of: str = ""  # the page known first of those that say nearly the same; "" if it is this one
+    similar: int = 0  # other searchable pages that say nearly the same
+
+
+@dataclass(frozen=True)
 class Explanation:
     """All there is to know about one URL."""
 
@@ -98,6 +112,7 @@ class Explanation:
     politeness: Pause
     last_visit: LastVisit | None
     captures: tuple[Capture, ...]
+    search: Standing
     change_interval_s: float | None  # None: not estimated yet
     upkeep: Keeping | None  # None: not visited again
     due_at: float | None
@@ -143,6 +158,7 @@ class _Inquiry:
         decisions = tuple(self._decisions())
         due_at, due = self._due(next((each for each in decisions if each.passes is False), None))
         visited = self._visited
+        captures = tuple(self._captures.versions(self._url))
         return Explanation(
             url=self._url,
             state="waiting" if self._queued else "visited" if visited else "unknown",
@@ -150,12 +166,30 @@ class _Inquiry:
             decisions=decisions,
             politeness=self._politeness(),
             last_visit=LastVisit(visited.time, visited.outcome, visited.status) if visited else None,
-            captures=tuple(self._captures.versions(self._url)),
+            captures=captures,
+            search=self._standing(captures),
             change_interval_s=self._change_interval_s(),
             upkeep=self._keeping(),
             due_at=due_at,
             due=due,
         )
+
+    def _standing(self, captures: tuple[Capture, ...]) -> Standing:
+        entry, family = entry_with_family(
+            Reader(place(self._collection.index)), self._url, self._orders.hides()
+        )
+        is_missing = (entry is not None and entry.soft_404) or self._is_sent_home(captures)
+        if entry is None or family is None:
+            return Standing(entry.time if entry else None, is_missing)
+        first = family.first.url
+        return Standing(entry.time, is_missing, first if first != self._url else "", family.pages - 1)
+
+    def _is_sent_home(self, captures: tuple[Capture, ...]) -> bool:
+        """Does its newest answer lead to the front page?"""
+        if not captures or not 300 <= captures[-1].status < 400:
+            return False
+        response = response_at(self._collection.archive, captures[-1], self._captures)
+        return is_sent_home(self._url, target_of(self._url, response))
 
     def _change_interval_s(self) -> float | None:
         care = self._visited.upkeep if self._visited is not None else None

@@ -34,6 +34,8 @@ from joro.index.erase import erase
 from joro.index.segment import Entry, Writer, discard, place
 from joro.index.terms import legible
 from joro.model import Capture, Document, Response
+from joro.parse.copies import is_near_copy, text_mark
+from joro.parse.missing import is_sent_home, is_soft_404, target_of
 from joro.parse.page import document
 from joro.parse.payload import is_html, mime_of, unwrap
 from joro.parse.rights import ROBOTS_FILE, TDM_FILE, Purpose, TermsBook, may, page_rights
@@ -58,10 +60,12 @@ class Decision(enum.Enum):
     """What became of one capture."""
 
     INDEXED = "indexed"
+    SOFT_404 = "soft 404"  # indexed, but found by whoever asks for all only
     REMOVED = "removed"  # the page was searchable and is no longer
     UNCHANGED = "as before"
     OLDER = "older than the searchable version"
     NO_PAGE = "redirect or error"  # it may be a page again: what is searchable stays so
+    SENT_HOME = "sent to the front page"  # the same, though most often it means that the page is gone
     GONE = "gone"
     NOT_HTML = "not HTML"
     NOINDEX = "noindex"  # or Content-Signal: search=no
@@ -71,7 +75,7 @@ class Decision(enum.Enum):
 
 
 #: Decisions that say nothing about the page itself.
-_INCONCLUSIVE = frozenset({Decision.NO_PAGE, Decision.UNREADABLE})
+_INCONCLUSIVE = frozenset({Decision.NO_PAGE, Decision.SENT_HOME, Decision.UNREADABLE})
 
 
 @dataclass(slots=True)
@@ -135,7 +139,7 @@ class _Indexer:
         self._forgetting = _Forgetting(collection, directory)
         self._directory = directory
         self._positions = _Positions(directory / "positions.json")
-        self._writer = Writer(directory)
+        self._writer = Writer(directory, is_near_copy)
         self.counts = Counts(searchable=len(self._writer))
 
     def catch_up(self, stop: threading.Event | None = None) -> None:
@@ -144,7 +148,7 @@ class _Indexer:
         if self._forgetting.is_due():
             self._writer.close()
             self._forgetting.forget_if_due()
-            self._writer = Writer(self._directory)
+            self._writer = Writer(self._directory, is_near_copy)
         self.counts.waiting_bytes = self.counts.read_bytes + self._behind_bytes()
         for stream, record, position in self._new():
             self.counts.decisions[self._take(record)] += 1
@@ -194,7 +198,7 @@ class _Indexer:
         found = entry_in(record, response, self._robot, self._terms)
         if isinstance(found, Entry):
             self._writer.put(found)
-            return Decision.INDEXED
+            return Decision.SOFT_404 if found.soft_404 else Decision.INDEXED
         if found not in _INCONCLUSIVE and self._writer.remove(record.url):
             return Decision.REMOVED
         return found
@@ -231,7 +235,7 @@ class _Forgetting:
             return 0
         number = 0
         if (self._directory / "meta.json").exists():
-            number = erase(self._directory, self._is_erased, self._successor, self._whole)
+            number = erase(self._directory, self._is_erased, self._successor, self._whole, is_near_copy)
         self._directory.mkdir(parents=True, exist_ok=True)
         self._done.write_text(asked)
         return number
@@ -289,7 +293,8 @@ def entry_in(record: Record, response: Response, robot: str, terms: TermsBook = 
     if response.status in (404, 410):
         return Decision.GONE
     if not 200 <= response.status < 300:
-        return Decision.NO_PAGE
+        is_home = is_sent_home(record.url, target_of(record.url, response))
+        return Decision.SENT_HOME if is_home else Decision.NO_PAGE
     try:
         page, content = _page(record.url, response, robot)
     except Exception as error:  # one page that breaks the parser must not stop all pages behind it
@@ -303,8 +308,19 @@ def entry_in(record: Record, response: Response, robot: str, terms: TermsBook = 
     title, text = " ".join(legible(page.title).split())[:TITLE_LIMIT_CHARS], legible(page.text).strip()
     if not title and not text:
         return Decision.EMPTY
-    digest = _digest(record)
-    return Entry(record.url, title, text, record.time, page.language, page.charset, digest, str(rights))
+    soft_404 = is_soft_404(page.title, page.text)
+    return Entry(
+        url=record.url,
+        title=title,
+        text=text,
+        time=record.time,
+        language=page.language,
+        charset=page.charset,
+        digest=_digest(record),
+        rights=str(rights),
+        soft_404=soft_404,
+        mark=b"" if soft_404 else text_mark(page.title, page.text),
+    )
 
 
 def _page(url: str, response: Response, robot: str) -> tuple[Document | None, bytes]:

@@ -9,10 +9,11 @@ from warcio.archiveiterator import ArchiveIterator
 from joro.archive.check import check
 from joro.archive.index import CaptureIndex
 from joro.archive.members import Member
-from joro.archive.metadata import Facts, facts_in, metadata_block, metadata_record
+from joro.archive.metadata import Facts, metadata_block, metadata_record
 from joro.archive.read import Record, record_in, records
 from joro.archive.times import warc_date
 from tests.archive.examples import NOON, URL, FastIterator, only, visit, writer
+from tests.archive.facts import facts_in
 from tests.archive.test_warc import SCRIPTS
 
 FACTS = Facts(
@@ -84,11 +85,6 @@ def test_no_fact_can_end_its_line(
     found = facts_in(read(content))
     assert (found.links, found.hops, found.elapsed_ms) == (links, hops, elapsed)
     assert (found.charset, found.language) == (" ".join(charset.split()), " ".join(language.split()))
-
-
-@given(st.binary(max_size=200))
-def test_any_block_can_be_read(block: bytes) -> None:
-    facts_in(Record("metadata", URL, NOON, {}, block, "w", 0, 0))
 
 
 def read(content: bytes) -> Record:

@@ -103,7 +103,7 @@ def test_a_very_long_text_is_searchable_to_its_end_but_not_all_stored(tmp_path: 
 
 
 def test_an_entry_comes_back_as_it_was_put(tmp_path: Path) -> None:
-    entry = Entry("http://日本.jp/", "題", "本文", 1.5, "ja", "Shift_JIS", "sha1:ABC")
+    entry = Entry("http://日本.jp/", "題", "本文", 1.5, "ja", "Shift_JIS", "sha1:ABC", since=1.5)
     writer = Writer(tmp_path)
     writer.put(entry)
     writer.commit()

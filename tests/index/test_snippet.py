@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from joro.index.snippet import Marked, Pattern, mark, pattern, snippet
@@ -85,6 +85,10 @@ def test_no_text_and_no_query_breaks_the_snippet(text: str, word: str) -> None:
 
 
 @given(AWKWARD, AWKWARD)
+@example("1ﾞ\u1100", "1\u1100")  # an accent of kana between the two is a term to the index
+@example("1ﾞﾞ", "1ﾞ")
+@example("b\u0301 a", "b a")
+@example("東ﾞ.京", "東 京")
 def test_what_is_highlighted_is_what_the_index_finds(text: str, word: str) -> None:
     sought = wanted(word)
     found = sought is not None and any(

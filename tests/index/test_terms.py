@@ -57,11 +57,6 @@ def test_no_term_is_empty_or_holds_a_space(text: str) -> None:
     assert " ".join(terms(text)).split() == terms(text)
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\n"))))
-def test_lines_may_be_folded_one_by_one(lines: list[str]) -> None:
-    assert fold("\n".join(lines)) == "\n".join(map(fold, lines))
-
-
 @given(st.text(alphabet="aZ１ 。_東京のｶﾞé\u0301"))
 def test_a_text_finds_itself(text: str) -> None:
     sought = wanted(text)
@@ -73,3 +68,8 @@ def test_a_text_finds_itself(text: str) -> None:
 @given(st.text())
 def test_the_spelling_does_not_matter(text: str) -> None:
     assert terms(unicodedata.normalize("NFD", text)) == terms(text)
+
+
+@given(st.text())
+def test_folding_by_lines_is_folding_the_whole(text: str) -> None:
+    assert fold(text) == unicodedata.normalize("NFKC", text).casefold()

@@ -6,6 +6,9 @@ from hypothesis import strategies as st
 
 from joro.parse.charset import charset_of, decode
 from joro.parse.prescan import encoding_of
+from joro.testweb.plan import make
+from joro.testweb.settings import EPOCH, Settings
+from joro.testweb.site import Site
 
 JAPANESE = "日本の大学では、情報検索の研究が盛んに行われています。"
 
@@ -123,3 +126,15 @@ def test_shift_jis_reads_back_what_cp932_wrote(text: str) -> None:
 def test_no_bytes_make_it_raise(octets: bytes, content_type: str, label: str) -> None:
     assert isinstance(decode(octets, charset_of(octets, content_type)), str)
     assert isinstance(decode(octets, encoding_of(label)), str)
+
+
+def test_undeclared_japanese_pages_of_the_test_web_are_read_as_they_were_written() -> None:
+    """Where only the detector was asked, 58 of these 130 pages in EUC-JP were taken for Shift_JIS."""
+    site = Site(make(Settings(seed=4, hosts=300, pages=2_000, roles=("normal", "soft404", "copy", "trap"))))
+    hosts = [host for host in site.plan.hosts if host.declared == "nowhere" and host.charset == "euc-jp"]
+    pages = [(host, page) for host in hosts for page in range(host.first, host.first + host.pages)]
+    found = [
+        charset_of(site.pages.content(page, site.changes.state(page, EPOCH)), "", host.url)
+        for host, page in pages
+    ]
+    assert (len(found), set(found)) == (130, {"EUC-JP"})

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joro.model import Entry, PollHints
-from joro.parse.feed import ENTRY_LIMIT, NO_FEED, Feed, declared_feeds, is_feed, read_feed
+from joro.parse.feed import ENTRY_LIMIT, NO_FEED, Feed, declared_feeds, read_feed
 from joro.parse.html import Tree
 
 URL = "http://a.example/news/feed.xml"
@@ -292,22 +292,6 @@ def test_a_feed_has_no_more_entries_than_the_limit() -> None:
 
 def test_a_page_listed_twice_is_one_entry() -> None:
     assert urls(read(rss(FIVE + FIVE))) == ["/0", "/1", "/2", "/3", "/4"]
-
-
-@pytest.mark.parametrize(
-    ("mime", "head", "expected"),
-    [
-        ("application/rss+xml", b"", True),
-        ("text/html", b"<?xml version='1.0'?>\n<rss version='2.0'>", True),
-        ("text/xml", b"<a:feed xmlns:a=", True),
-        ("application/json", b'{"version": "https:\\/\\/jsonfeed.org\\/version\\/1"', True),
-        ("application/json", b'{"a": 1}', False),
-        ("text/xml", b"<urlset>", False),
-        ("application/rss+xml", b"<!DOCTYPE html><html><rss>", False),
-    ],
-)
-def test_the_first_bytes_tell_a_feed(mime: str, head: bytes, expected: bool) -> None:
-    assert is_feed(mime, head) is expected
 
 
 def test_a_page_names_its_feeds() -> None:

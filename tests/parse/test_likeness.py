@@ -9,19 +9,10 @@ from joro.parse.html import Tree
 from joro.parse.likeness import (
     Likeness,
     bytes_likeness,
-    equal_bins,
-    is_near_copy,
-    is_same_page,
     likeness,
     likeness_of,
-    share_in_common,
     sketch,
-    text_sketch,
 )
-from joro.parse.text import main_text
-from joro.testweb.plan import make
-from joro.testweb.settings import EPOCH, Settings
-from joro.testweb.site import Site
 
 
 def sentences(key: int, count: int = 60) -> list[str]:
@@ -36,6 +27,11 @@ def of(lines: list[str]) -> Likeness:
     return likeness(["" + ". ".join(lines[start : start + 5]) for start in range(0, len(lines), 5)])
 
 
+def equal_bins(a: Likeness, b: Likeness) -> int:
+    """Of 16, each a hexadecimal digit."""
+    return sum(x == y for x, y in zip(f"{a.sketch:016x}", f"{b.sketch:016x}", strict=True))
+
+
 def changed(lines: list[str], *places: int) -> list[str]:
     return [f"something else {place}" if place in places else line for place, line in enumerate(lines)]
 
@@ -43,28 +39,12 @@ def changed(lines: list[str], *places: int) -> list[str]:
 def test_one_sentence_changed_is_still_the_same_page() -> None:
     for key in range(20):
         lines = sentences(key)
-        assert is_same_page(of(lines), of(changed(lines, 7)))
+        assert equal_bins(of(lines), of(changed(lines, 7))) >= 13
 
 
 def test_other_texts_are_other_pages() -> None:
     pages = [of(sentences(key)) for key in range(60)]
-    assert not any(is_same_page(a, b) for a in pages for b in pages if a is not b)
-
-
-def test_a_tenth_changed_is_a_near_copy_and_a_half_is_none() -> None:
-    for key in range(20):
-        lines = sentences(key, 100)
-        text = text_sketch("\n".join(lines))
-        assert is_near_copy(text, text_sketch(". ".join(changed(lines, *range(0, 100, 10)))))
-        assert not is_near_copy(text, text_sketch(". ".join(changed(lines, *range(0, 100, 2)))))
-
-
-def test_the_share_in_common_is_estimated() -> None:
-    lines = sentences(1, 1_000)
-    half = text_sketch("\n".join(lines[:500])), text_sketch("\n".join(lines[250:750]))
-    assert 0.15 < share_in_common(*half) < 0.5
-    assert share_in_common(half[0], half[0]) == 1.0
-    assert share_in_common(0, 0) == 0.0
+    assert not any(equal_bins(a, b) >= 13 for a in pages for b in pages if a is not b)
 
 
 def test_the_order_of_texts_and_all_numbers_make_no_difference() -> None:
@@ -73,9 +53,8 @@ def test_the_order_of_texts_and_all_numbers_make_no_difference() -> None:
     assert likeness(lines).sketch == likeness(other).sketch
 
 
-def test_a_page_without_text_is_a_copy_of_nothing() -> None:
-    assert not is_same_page(likeness([]), likeness([]))
-    assert not is_near_copy(text_sketch(""), text_sketch(""))
+def test_a_page_without_text_has_the_empty_likeness() -> None:
+    assert likeness([]).length == 0
 
 
 def test_scripts_and_styles_are_no_text() -> None:
@@ -92,29 +71,8 @@ def test_files_are_alike_only_if_equal() -> None:
     assert bytes_likeness(b"%PDF-1") == bytes_likeness(b"%PDF-1") != bytes_likeness(b"%PDF-2")
 
 
-def test_equal_bins_counts_groups_of_four_bits() -> None:
-    assert equal_bins(0x1234, 0x1234) == 16
-    assert equal_bins(0x1234, 0x1FF4) == 14
-
-
 @given(st.lists(st.text(max_size=80), max_size=60))
 def test_any_strings_have_a_likeness(strings: list[str]) -> None:
     found = likeness(strings)
     assert 0 <= found.sketch < 2**64
     assert found.sketch == sketch(list(found.pieces))
-
-
-def test_copies_of_the_test_web_are_found_and_other_pages_are_not() -> None:
-    site = Site(make(Settings(seed=7, hosts=200, pages=3_000, roles=("copy",))))
-
-    def read(page: int) -> int:
-        content = site.pages.content(page, site.changes.state(page, EPOCH))
-        return text_sketch(main_text(Tree(content.decode(site.plan.host_of(page).charset, "replace"))))
-
-    for kind, least in (("exact", 1.0), ("near", 0.6)):
-        hosts = [host for host in site.plan.hosts if host.kind == kind]
-        pages = [page for host in hosts for page in range(host.first, host.first + host.pages)]
-        found = sum(is_near_copy(read(page), read(site.changes.original(page))) for page in pages)
-        assert found >= least * len(pages) > 0, kind
-    others = [read(page) for page in range(0, 150)]
-    assert sum(is_near_copy(a, b) for a in others for b in others if a is not b) == 0

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joro.model import Entry, Response
-from joro.parse.sitemap import LIMIT_BYTES, PIECE_BYTES, is_sitemap, read_sitemap, sitemap_of, texts, unpacked
+from joro.parse.sitemap import LIMIT_BYTES, PIECE_BYTES, read_sitemap, sitemap_of, texts, unpacked
 
 URL = "http://a.example/sitemap.xml"
 #: 2026-11-16T08:00:10Z
@@ -197,12 +197,6 @@ def test_fifty_megabytes_take_a_megabyte_and_a_half() -> None:
 def test_a_gzip_bomb_ends_at_the_limit() -> None:
     bomb = gzip.compress(gzip.compress(bytes(LIMIT_BYTES + 999), 1))
     assert sum(map(len, unpacked(bomb))) == LIMIT_BYTES
-
-
-def test_the_first_bytes_tell_a_sitemap() -> None:
-    assert is_sitemap(urlset("").encode())
-    assert is_sitemap(b"<sm:sitemapindex>")
-    assert not is_sitemap(b"<html><body>urlset")
 
 
 @given(

@@ -1,11 +1,12 @@
 import re
+from pathlib import Path
 
 import pytest
 
 from joro.indexer import index_new
 from joro.portal.web import application
 from joro.store.collection import Collection
-from tests.index.archived import archive, page
+from tests.index.archived import START, archive, collection_in, page
 from tests.portal.conftest import Ask, ask
 
 SEARCH_JA = "/search?q=%E6%A4%9C%E7%B4%A2"  # 検索
@@ -137,3 +138,32 @@ def test_a_form_sent_to_the_past_is_told_why_nothing_happens(get: Ask) -> None:
     answer = get("/archive/20261116055500/http://a.jp/", method="POST")
     assert answer.status == 405
     assert "only shows what was collected" in answer.text
+
+
+def test_near_copies_stand_below_their_original_and_missing_pages_behind_a_link(tmp_path: Path) -> None:
+    text = " ".join(f"Sentence number {word} is about rivers." for word in "abcdefghij")
+    collection = collection_in(tmp_path)
+    archive(
+        collection,
+        page("http://a.example/", "Rivers", text),
+        page("http://b.example/?sid=1", "Rivers", f"{text} And an advertisement.", time=START + 1),
+        page("http://c.example/x", "Page not found", "No rivers here."),
+    )
+    index_new(collection)
+    usual = ask(application(collection), "/search?q=rivers").text
+    assert "<strong>1</strong> result" in usual
+    assert "<summary>1 similar page</summary>" in usual
+    assert 'href="/archive/*/http://b.example/?sid=1"' in usual
+    assert '1 page says that there is no such page (soft 404): <a href="/search?q=rivers&amp;all=1">' in usual
+    every = ask(application(collection), "/search?q=rivers&all=1").text
+    assert "<strong>3</strong> results" in every
+    assert "says it is missing (soft 404)" in every
+
+
+def test_where_only_missing_pages_match_that_is_said(tmp_path: Path) -> None:
+    collection = collection_in(tmp_path)
+    archive(collection, page("http://c.example/x", "Page not found", "No rivers here."))
+    index_new(collection)
+    text = ask(application(collection), "/search?q=rivers").text
+    assert "No page matches" in text
+    assert "1 page says that there is no such page" in text

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from joro.archive.metadata import facts_in
 from joro.archive.read import records
+from tests.archive.facts import facts_in
 from tests.scenarios.archived import responses
 from tests.scenarios.stage import JORO, Web, done, joro, serve_web
 

@@ -27,9 +27,11 @@ SLOW = {
     "fast_servers_percent": 0,
     "per_address": 64,
     "address_interval_s": 0.0,
-    "robots_age_s": DAY_S,
+    "robots_age_s": DAY_S / 4,
 }
 HOURS = 12
+#: On a busy machine an answer is made later than the log says: by a tenth of a second, in virtual time this.
+LATE_S = 0.1 * SETTINGS.speed
 
 Row = dict[str, Any]
 #: What may come before news: where news is looked for.
@@ -71,22 +73,32 @@ def polls(rows: list[Row]) -> list[int]:
     return [place for place, row in enumerate(rows) if row["path"].encode() in FEEDS.values()]
 
 
-def shown(day: Day, rows: list[Row], poll: int) -> set[str]:
-    """The articles a reading of a feed showed that nobody had fetched before."""
-    host, moment = rows[poll]["host"], rows[poll]["virtual"]
-    there = [url for url, time in day.articles.items() if host_of(url) == host and time <= moment - 1]
-    latest = sorted(there, key=lambda url: day.articles[url])[-15:]
-    return set(latest) - {row["url"] for row in rows[:poll]}
+def shown(day: Day, reading: Row) -> tuple[set[str], set[str]]:
+    """The articles that a reading of a feed showed for sure, and all that it may have shown."""
+    moment = reading["virtual"]
+    there = sorted(
+        (time, url)
+        for url, time in day.articles.items()
+        if host_of(url) == reading["host"] and time < moment + LATE_S
+    )
+    late = sum(time > moment - 1 for time, _ in there)
+    sure = there[: len(there) - late][-15 + late :]
+    return {url for _, url in sure}, {url for _, url in there[-15 - late :]}
 
 
 def test_after_a_reading_the_server_is_asked_for_news_and_for_nothing_else(day: Day) -> None:
     found = 0
     for rows in day.requests.values():
-        for poll in polls(rows):
-            news = shown(day, rows, poll)
-            following = [row for row in rows[poll + 1 :] if row["path"] not in SOURCES][: len(news)]
-            assert {row["url"] for row in following} <= news
-            found += len(following)
+        fetched, sure, possible = set[str](), set[str](), set[str]()
+        for row in rows:
+            if row["path"].encode() in FEEDS.values():
+                announced = shown(day, row)
+                sure, possible = sure | (announced[0] - fetched), possible | announced[1]
+            elif row["path"] not in SOURCES and sure:
+                assert row["url"] in possible
+                found += 1
+            sure.discard(row["url"])
+            fetched.add(row["url"])
     assert found > 25
 
 

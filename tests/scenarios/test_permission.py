@@ -237,5 +237,5 @@ def test_a_server_whose_pauses_are_longer_than_rules_are_good_for_gives_pages_to
         collection = place.collection(tmp_path / "c", politeness=manners)
         done("crawl", "-q", "-C", collection, "--limit", 2, "http://a.example/0")
     rows = place.log("a.example")
-    assert [row["path"] for row in rows] == ["/robots.txt", "/0", "/robots.txt", "/1"]
+    assert [row["path"] for row in rows] == ["/robots.txt", "/robots.txt", "/0", "/robots.txt", "/1"]
     assert laws.early(rows, 1.3) == []

@@ -67,7 +67,7 @@ def test_a_batch_ends_when_only_slow_servers_are_left_and_their_pages_go_into_th
         life, ended = Life(web, tmp_path / "c"), list[BatchReport]()
         life.live(lambda robot: robot.is_idle, refresh={"enabled": False}, politeness=BRISK)
         slow = sorted({server_of(url) for url in visits(web)})[:2]
-        rules = [{"servers": slow, "interval_s": DAY_S / 8, "robots_age_s": DAY_S}]
+        rules = [{"servers": slow, "interval_s": DAY_S / 8, "robots_age_s": DAY_S / 4}]
         web.oracle.get("/reset")
         until = noting(ended, life.days(7))
         life.live(until, refresh=refresh | {"enabled": True}, politeness={"rules": rules})

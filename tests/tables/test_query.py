@@ -8,6 +8,7 @@ from joro.errors import UsageError
 from joro.store.collection import Collection
 from joro.store.orders import Order, Orders
 from joro.tables.columns import COLUMNS
+from joro.tables.copies import VIEW_COLUMNS
 from joro.tables.making import make
 from joro.tables.query import ask
 from tests.index.archived import START, archive, collection_in, page
@@ -63,6 +64,7 @@ def test_links_are_a_table_too(collection: Collection) -> None:
 
 def test_the_columns_in_the_help_are_those_of_the_tables(collection: Collection) -> None:
     text = CliRunner().invoke(joro, ["sql", "--help"]).stdout.split()
+    assert set(ask(collection.part("tables"), "from near_copies").names) <= set(text)
     for table in ("captures", "links"):
         names = ask(collection.part("tables"), f"select * from {table}").names
         assert set(names) <= set(text)
@@ -114,8 +116,8 @@ def test_a_mistake_is_one_line_and_files_stay_closed(
     assert "\n" not in str(error)
 
 
-def test_the_two_tables_are_all_that_is_shown(collection: Collection) -> None:
-    assert run(collection, "--csv", "show tables").stdout == "name\ncaptures\nlinks\n"
+def test_two_tables_and_a_view_are_all_that_is_shown(collection: Collection) -> None:
+    assert run(collection, "--csv", "show tables").stdout == "name\ncaptures\nlinks\nnear_copies\n"
     assert run(collection, "--csv", "select count(*) from main.captures").stdout.split()[1] == "5"
 
 
@@ -189,3 +191,5 @@ def test_every_column_is_explained_in_the_guide(root: Path) -> None:
     for columns in COLUMNS.values():
         for name, (_, meaning) in columns.items():
             assert f"| `{name}` | {meaning} |" in guide
+    for name, meaning in VIEW_COLUMNS.items():
+        assert f"| `{name}` | {meaning} |" in guide

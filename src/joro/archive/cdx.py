@@ -12,7 +12,7 @@ captures in all of them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -111,7 +111,3 @@ def index_of(warc: Path) -> bytes:
         except FileNotFoundError:
             continue
     return b""
-
-
-def closest(versions: Sequence[Capture], time: float) -> Capture:
-    return min(versions, key=lambda capture: abs(capture.time - time))

@@ -1,7 +1,7 @@
 """How is written down what was found in a capture: its links, its character set, its language?
 
 In:    the facts, and the record they speak of.
-Out:   a WARC `metadata` record, one gzip member; and the facts again, from such a record.
+Out:   a WARC `metadata` record, one gzip member.
 Never: says anything that cannot be found again in the capture itself: the records spare others the finding.
 
 The block is `application/warc-fields`, with the names Heritrix gave them where it has any:
@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from isal import igzip_lib
 
 from joro.archive.payload import digest
-from joro.archive.read import Record
 
 #: Where a link of each kind stands, as Heritrix writes it: kind of hop, element and attribute.
 _CONTEXTS = {
@@ -34,7 +33,6 @@ _CONTEXTS = {
     "redirect": "R Location:",
     "canonical": "L link[@rel='canonical']/@href",
 }
-_KINDS = {context: kind for kind, context in _CONTEXTS.items()}
 _LEVEL = 2
 
 
@@ -94,31 +92,3 @@ def _fields(facts: Facts) -> Iterator[tuple[str, str]]:
 def _line(text: str) -> str:
     """The text without anything that would end its line."""
     return " ".join(text.encode(errors="replace").decode().split())
-
-
-def facts_in(record: Record) -> Facts:
-    """The facts of a metadata record, also of one that Heritrix wrote; what makes no sense is left out."""
-    single: dict[str, str] = {}
-    links: list[tuple[str, str]] = []
-    for line in record.block.decode("utf-8", "replace").splitlines():
-        name, colon, value = line.partition(":")
-        if not colon:
-            continue
-        if name.lower() == "outlink":
-            url, _, context = value.strip().partition(" ")
-            links.append((url, _KINDS.get(context, "a")))
-        else:
-            single.setdefault(name.lower(), value.strip())
-    hops = single.get("hopsfromseed", "")
-    return Facts(
-        tuple(links),
-        single.get("charsetforlinkextraction", ""),
-        single.get("language", ""),
-        single.get("via", ""),
-        _number(hops),
-        _number(single.get("fetchtimems", "")) or 0,
-    )
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else None

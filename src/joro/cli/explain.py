@@ -31,6 +31,9 @@ MARKS = {True: "yes", False: "no", None: "open"}
 def explain(url: str, collection: Collection, as_json: bool) -> None:
     """Tell how a page was found, what every rule says about it, its visits, and when it is due.
 
+    What search makes of it is told, too: is it a near copy of another page, or does it only say that there
+    is no such page?
+
     Nothing is asked of the network, and robots may be at work meanwhile: what is told is as of their last
     commit. A URL the collection does not know is judged as if it were given as a seed.
 
@@ -61,6 +64,8 @@ def _lines(found: Explanation, now: float) -> Iterator[str]:
     yield from _politeness(found, now)
     yield "\nVisits"
     yield from _visits(found)
+    yield "\nSearch"
+    yield from _search(found)
     yield "\nNext"
     yield from _keeping(found)
     yield f"  It is {_due(found, now)}."
@@ -119,6 +124,20 @@ def _visits(found: Explanation) -> Iterator[str]:
     yield f"  {versions} archived{':' if shown else '.'}"
     for capture in shown:
         yield f"    {moment(capture.time)}  {capture.status}  {capture.length:,} bytes  {capture.warc}"
+
+
+def _search(found: Explanation) -> Iterator[str]:
+    standing = found.search
+    searchable = f"Searchable as of {moment(standing.time)}" if standing.time else "Not searchable"
+    yield f"  {searchable}."
+    if standing.soft_404:
+        shown = ", so that results leave it out, unless all are asked for" if standing.time else ""
+        yield f"  It looks like a missing page (soft 404){shown}."
+    others = "1 page says" if standing.similar == 1 else f"{standing.similar:,} pages say"
+    if standing.copy_of:
+        yield f"  It is a near copy of {readable(standing.copy_of)}; the two are one result."
+    elif standing.similar:
+        yield f"  {others} nearly the same, of which this one was known first."
 
 
 def _closed(last: LastVisit) -> str:

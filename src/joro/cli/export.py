@@ -118,7 +118,8 @@ def _is_wacz(path: Path) -> bool:
 
 
 def _found(collection: Collection, query: str) -> tuple[str, ...]:
-    from joro.index.query import DEPTH_LIMIT, search
+    from joro.index.folding import DEPTH_LIMIT
+    from joro.index.query import search
     from joro.index.segment import Reader, place
     from joro.store.orders import OrderBook
 
@@ -126,7 +127,7 @@ def _found(collection: Collection, query: str) -> tuple[str, ...]:
     if reader.searcher() is None:
         raise UsageError("--query needs an index", remedy=f"run: joro index -C {collection.path}")
     hidden = OrderBook(collection.orders, RealClock().now).hides()
-    found = search(reader, query, limit=DEPTH_LIMIT, hidden=hidden)
+    found = search(reader, query, limit=DEPTH_LIMIT, hidden=hidden, every=True)
     if found.total > DEPTH_LIMIT:
         raise UsageError(
             f"--query {query!r} finds {found.total:,} pages, more than {DEPTH_LIMIT:,}",

@@ -15,6 +15,8 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemaini
 from joro import indexer
 from joro.cli.options import collection_option, quiet_option
 from joro.cli.progress import bar
+from joro.index.folding import Marks, marks
+from joro.index.segment import Reader, place
 from joro.indexer import Counts, Decision
 from joro.store.collection import Collection
 
@@ -42,20 +44,22 @@ def index(collection: Collection, follow: bool, rebuild: bool, quiet: bool) -> N
         else:
             counts = indexer.index_new(collection, progress, rebuild=rebuild)
     if not quiet:
-        click.echo(summary(counts))
+        click.echo(summary(counts, marks(Reader(place(collection.index)))))
 
 
-def summary(counts: Counts) -> str:
-    """`12 captures: 9 indexed, 2 not HTML, 1 noindex; 9 pages searchable`."""
+def summary(counts: Counts, marked: Marks) -> str:
+    """`12 captures: 9 indexed, 2 not HTML, 1 noindex; 9 pages searchable, of which 2 near copies`."""
+    copies = f", of which {marked.near_copies:,} near copies" if marked.near_copies else ""
+    searchable = f"{_pages(counts.searchable)} searchable{copies}"
     if not counts.captures:
-        return f"nothing new; {_pages(counts.searchable)} searchable"
+        return f"nothing new; {searchable}"
     parts = ", ".join(
         f"{counts.decisions[decision]:,} {decision.value}"
         for decision in Decision
         if counts.decisions[decision]
     )
     captures = f"{counts.captures:,} {'capture' if counts.captures == 1 else 'captures'}"
-    return f"{captures}: {parts}; {_pages(counts.searchable)} searchable"
+    return f"{captures}: {parts}; {searchable}"
 
 
 def _pages(number: int) -> str:

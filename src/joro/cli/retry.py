@@ -70,7 +70,7 @@ def _wish(
     if urls:
         chosen = {canonical(with_scheme(url)) for url in urls}
         return lambda record: record.url in chosen
-    is_meant = servers_like([_server(pattern) for pattern in servers or ("*",)])
+    is_meant = servers_like([_server(pattern) for pattern in servers or ("*",)], "--server")
     return lambda record: (not failed or record.outcome in FAILED) and is_meant(server_of(record.url))
 
 

@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from joro.cli.options import collection_option
+from joro.cli.options import collection_option, number_option
 from joro.clock import RealClock
 from joro.errors import CollectionError
 from joro.index import query as queries
@@ -23,20 +23,17 @@ from joro.url import readable
 @click.command()
 @click.argument("query", nargs=-1, required=True, metavar="QUERY…")
 @collection_option
+@number_option("-n", "limit", default=10, least=1, most=1_000, help="Show at most N results.")
 @click.option(
-    "-n",
-    "limit",
-    type=click.IntRange(1, 1000),
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="Show at most N results.",
+    "--all", "every", is_flag=True, help="Show each near copy as a result of its own, and soft 404s, too."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, the same as the portal's /api/search.")
-def search(query: tuple[str, ...], collection: Collection, limit: int, as_json: bool) -> None:
+def search(query: tuple[str, ...], collection: Collection, limit: int, every: bool, as_json: bool) -> None:
     """Search the collected pages: all words must be there.
 
-    Finding nothing is an answer, not an error: the exit code is 0.
+    Pages that say nearly the same are one result, with the others named below; pages that only say that
+    there is no such page (soft 404) are counted. Finding nothing is an answer, not an error: the exit code
+    is 0.
 
     \b
     joro search -C my-web 検索 エンジン
@@ -49,7 +46,7 @@ def search(query: tuple[str, ...], collection: Collection, limit: int, as_json: 
             f"nothing in {collection.path} is searchable yet", remedy=f"run: joro index -C {collection.path}"
         )
     orders = OrderBook(collection.orders, RealClock().now)
-    found = queries.search(reader, " ".join(query), limit=limit, hidden=orders.hides())
+    found = queries.search(reader, " ".join(query), limit=limit, hidden=orders.hides(), every=every)
     if as_json:
         click.echo(json.dumps(plain(found), ensure_ascii=False, indent=2))
     else:
@@ -64,6 +61,13 @@ def _print(found: Results, searchable: int) -> None:
         console.print(title, soft_wrap=is_piped)
         console.print(Text(readable(hit.url), "green"), soft_wrap=True)
         console.print(_marked(hit.snippet), soft_wrap=is_piped)
+        if hit.soft_404:
+            console.print(Text("says that there is no such page (soft 404)", "dim"), soft_wrap=is_piped)
+        if hit.similar:
+            pages = "1 similar page" if hit.similar == 1 else f"{hit.similar:,} similar pages"
+            console.print(Text(f"{pages}, shown with --all:", "dim"), soft_wrap=is_piped)
+            for url in hit.copies:
+                console.print(Text(f"  {readable(url)}", "dim"), soft_wrap=True)
         console.print()
     match = (
         "1 page matches"
@@ -73,6 +77,9 @@ def _print(found: Results, searchable: int) -> None:
         else "no page matches"
     )
     console.print(Text(f"{match}; {searchable:,} searchable, {found.elapsed_s * 1000:.1f} ms", "dim"))
+    if found.left_out:
+        pages = "1 page says" if found.left_out == 1 else f"{found.left_out:,} pages say"
+        console.print(Text(f"{pages} that there is no such page (soft 404), shown with --all", "dim"))
 
 
 def _marked(marked: Marked, style: str = "") -> Text:

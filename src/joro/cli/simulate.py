@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from joro.cli.options import directory_option
+from joro.cli.options import directory_option, number_option
 from joro.cli.progress import share_bar
 from joro.errors import UsageError
 from joro.model import DAY_S
@@ -110,22 +110,8 @@ def _trial_options(command: F) -> F:
 @click.group(cls=_Group, invoke_without_command=True)
 @click.option("--paper", is_flag=True, help="Repeat S0's whole experiment, and write paper.md about it.")
 @_trial_options
-@click.option(
-    "--seed",
-    default=1,
-    show_default=True,
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Another seed, other servers of the same kind.",
-)
-@click.option(
-    "--servers",
-    default=82_034,
-    show_default=True,
-    type=click.IntRange(10, 10_000_000),
-    metavar="N",
-    help="How many servers to make up.",
-)
+@number_option("--seed", default=1, help="Another seed, other servers of the same kind.")
+@number_option("--servers", default=82_034, least=10, most=10_000_000, help="How many servers to make up.")
 @click.pass_context
 def simulate(
     context: click.Context,

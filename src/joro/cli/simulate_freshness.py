@@ -9,7 +9,7 @@ from typing import TypeVar
 import click
 from click.core import ParameterSource
 
-from joro.cli.options import directory_option, file_option
+from joro.cli.options import directory_option, file_option, number_option
 from joro.cli.progress import share_bar
 from joro.cli.simulate import Number, how_to_draw, make_folder
 from joro.errors import UsageError
@@ -28,14 +28,7 @@ MADE_UP = ("pages", "signals", "equal")
 
 
 @click.command()
-@click.option(
-    "--pages",
-    default=20_000,
-    show_default=True,
-    type=click.IntRange(100, 10_000_000),
-    metavar="N",
-    help="How many pages to make up.",
-)
+@number_option("--pages", default=20_000, least=100, most=10_000_000, help="How many pages to make up.")
 @click.option(
     "--budget",
     "budgets",

@@ -34,12 +34,14 @@ def sql(collection: Collection, question: str, as_csv: bool, as_json: bool) -> N
     """Ask the tables a question: one SELECT, in the SQL of DuckDB.
 
     There are two tables, made by `joro tables`. Times are UTC. Both are partitioned by day and by
-    part of the servers, and have these two as columns, too.
+    part of the servers, and have these two as columns, too. The third is worked out from captures.
 
     \b
     captures  url surt host server time status mime revisit charset language title text_chars links
-              rights digest text_digest text_sketch elapsed_ms truncated length warc offset day part
+              rights digest text_digest text_sketch soft_404 elapsed_ms truncated length warc
+              offset day part
     links     source source_host target target_host anchor rel kind time digest warc day part
+    near_copies  url copy_of share
 
     \b
     joro sql -C my-web "select status, count(*) as captures from captures group by all"

@@ -13,6 +13,8 @@ import msgspec
 from joro.cli.options import collection_option
 from joro.errors import CollectionError
 from joro.explainer import moment
+from joro.index.folding import marks
+from joro.index.segment import Reader, place
 from joro.robot.batches import BatchReport
 from joro.robot.batches import last_report as last_batch
 from joro.robot.planner import PlanReport, combined, last_report
@@ -44,7 +46,8 @@ def stats(collection: Collection, as_json: bool) -> None:
 
     Every page found stands in exactly one account, every server in the best of its pages' accounts. Where
     pages are kept fresh, the last planning round is told, too: what they wish for, what it takes, what is
-    kept of it, and what was missed; and, of pages taken in batches, how the last batch ended.
+    kept of it, and what was missed; and, of pages taken in batches, how the last batch ended. Of
+    searchable pages, near copies and soft 404s are counted.
 
     \b
     joro stats -C my-web
@@ -71,6 +74,7 @@ def _facts(collection: Collection) -> dict[str, Any]:
         "received_bytes": counts.bytes,
         "archive_bytes": sum(warc.stat().st_size for warc in warcs),
         "archive_files": len(warcs),
+        "search": marks(Reader(place(collection.index)))._asdict(),
         "servers": len(servers),
         "largest_servers": {name: record.visited for name, record in servers[:LARGEST]},
         "plan": msgspec.to_builtins(combined(plans)) if plans else None,
@@ -159,4 +163,11 @@ def _plan(plan: PlanReport, robots: int) -> Iterator[str]:
 def _sizes(facts: dict[str, Any]) -> str:
     received, archived = facts["received_bytes"] / 1e6, facts["archive_bytes"] / 1e6
     files = "1 file" if facts["archive_files"] == 1 else f"{facts['archive_files']:,} files"
-    return f"\nreceived {received:,.1f} MB, archive {archived:,.1f} MB in {files}"
+    sizes = f"received {received:,.1f} MB, archive {archived:,.1f} MB in {files}"
+    return f"\n{sizes}\n{_searchable(facts['search'])}"
+
+
+def _searchable(search: dict[str, int]) -> str:
+    copies, missing = search["near_copies"], search["soft_404"]
+    marked = f": {copies:,} near copies of others, {missing:,} soft 404s" if copies or missing else ""
+    return f"searchable {search['searchable']:,} pages{marked}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from joro.cli.options import collection_option, quiet_option
+from joro.cli.options import collection_option, processes_option, quiet_option
 from joro.cli.progress import byte_bar
 from joro.store.collection import Collection
 from joro.tables import making
@@ -12,13 +12,7 @@ from joro.tables import making
 
 @click.command()
 @collection_option
-@click.option(
-    "-p",
-    "--processes",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    help="Processes beside each other (default: machine.processes in joro.toml).",
-)
+@processes_option("Processes beside each other")
 @quiet_option
 def tables(collection: Collection, processes: int | None, quiet: bool) -> None:
     """Make tables of captures and links from every closed WARC that is not in them yet.

@@ -11,6 +11,7 @@ and an empty segment goes with the commit.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,18 +23,22 @@ def erase(
     is_erased: Callable[[Entry], bool],
     successor: Callable[[Entry], Entry | None],
     whole: Callable[[Entry], Entry | None],
+    alike: Callable[[bytes, bytes], bool] = operator.eq,
 ) -> int:
     """Erase pages; how many were searchable.
 
     `successor` gives what is searchable in the place of an erased page, `whole` a page whose text was too
     long to be stored, as it was.
     """
-    writer = Writer(directory)
+    writer = Writer(directory, alike)
     searchable = 0
+    groups: set[int] = set()
     for segment, looked_at in zip(writer.segments(), writer.segments(), strict=True):
         if not any(map(is_erased, looked_at)):
             continue
         for entry in segment:
+            if is_erased(entry):
+                groups.add(entry.group)
             if writer.time_of(entry.url) != entry.time:
                 continue
             if is_erased(entry):
@@ -46,6 +51,7 @@ def erase(
             else:
                 writer.put(after)
     writer.commit()
+    writer.forget(groups)
     writer.close()
     Writer(directory).close()  # opening it removes the files that nobody holds any more
     return searchable

@@ -3,20 +3,23 @@
 In:    what a person typed: words (all must be there), "phrases", -not, site:host, lang:ja.
 Out:   a page of results with snippets, and how many there are in all.
 Never: fails because of what was typed; what cannot be understood is taken as words.
+
+Of pages that say nearly the same, those that answer the query are one result (`index.folding`). Pages that
+say they are none (soft 404) are no result, but counted. Whoever asks for `every` page gets all of them.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import tantivy
 
-from joro.index.segment import Entry, Reader, entry_of
+from joro.index.folding import DEPTH_LIMIT, SIMILAR_LIMIT, Hidden, Shown, Sought, exactly, soft_404s
+from joro.index.segment import SOFT_404, Reader
 from joro.index.snippet import Marked, Pattern, mark, pattern, snippet
 from joro.index.terms import Wanted, legible, wanted
 from joro.url import server_of, try_canonical
@@ -26,15 +29,8 @@ TITLE_BOOST = 2.0
 #: A longer query is cut: nobody typed it, and each clause costs.
 QUERY_LIMIT_CHARS = 1_000
 CLAUSE_LIMIT = 40
-#: The engine keeps all results up to the last one shown in memory.
-DEPTH_LIMIT = 10_000
-#: Where pages are hidden, so many results more are fetched at once, that one round may do.
-LOOKED_BEYOND = 50
 #: The word of an owner who wants no text of the page shown among results.
 NO_SNIPPET = "nosnippet"
-
-#: Must a page (URL, time of its capture, digest) not be shown?
-Hidden = Callable[[str, float, str], bool]
 
 #: Quotes, spaces, colon and minus as a Japanese keyboard or a word processor writes them.
 _TYPED = str.maketrans({"“": '"', "”": '"', "„": '"', "＂": '"', "：": ":", "－": "-", "−": "-"})
@@ -61,6 +57,9 @@ class Hit:
     language: str
     charset: str
     score: float
+    similar: int = 0  # other pages that match, folded into this one
+    copies: tuple[str, ...] = ()  # the URLs of some of them
+    soft_404: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,7 @@ class Results:
     hits: tuple[Hit, ...] = ()
     offset: int = 0
     elapsed_s: float = 0.0
+    left_out: int = 0  # soft 404s that match
 
 
 def parse(query: str) -> list[Clause]:
@@ -86,11 +86,18 @@ def parse(query: str) -> list[Clause]:
 
 
 def search(
-    reader: Reader, query: str, *, offset: int = 0, limit: int = 10, hidden: Hidden | None = None
+    reader: Reader,
+    query: str,
+    *,
+    offset: int = 0,
+    limit: int = 10,
+    hidden: Hidden | None = None,
+    every: bool = False,
 ) -> Results:
     """The results from `offset` on, at most `limit`; none at all while there is no index.
 
-    Pages that are `hidden` are passed over.
+    Pages that are `hidden` are passed over; near copies are folded, and soft 404s left out, unless `every`
+    page is wanted.
     """
     began = time.perf_counter()
     clauses = parse(query)
@@ -98,41 +105,27 @@ def search(
     if not clauses or searcher is None:
         return Results(query)
     offset = max(0, min(offset, DEPTH_LIMIT))
-    compiled = _compiled(reader.schema, clauses)
+    compiled = _compiled(reader.schema, clauses, every)
+    sought = Sought(searcher, reader.schema, compiled, hidden, fold=not every)
+    total, places = sought.places(offset, limit)
     patterns = [p for c in clauses if not c.field and not c.excluded and (p := pattern(c.text))]
-    if hidden is None:
-        found: Any = searcher.search(compiled, max(1, limit), offset=offset)
-        total, shown = (
-            found.count,
-            [(entry_of(searcher, where), score) for score, where in found.hits[:limit]],
-        )
-    else:
-        total, shown = _passing_over(searcher, compiled, offset, limit, hidden)
-    hits = tuple(_hit(entry, score, patterns) for entry, score in shown)
-    return Results(query, total, hits, offset, time.perf_counter() - began)
+    hits = tuple(_hit(sought.shown(place), patterns) for place in places)
+    left_out = 0 if every else _left_out(searcher, reader.schema, clauses, hidden)
+    return Results(query, total, hits, offset, time.perf_counter() - began, left_out)
 
 
-def _passing_over(
-    searcher: tantivy.Searcher, query: tantivy.Query, offset: int, limit: int, hidden: Hidden
-) -> tuple[int, list[tuple[Entry, float]]]:
-    """The results that are not hidden; those before `offset` have to be looked at, too."""
-    shown: list[tuple[Entry, float]] = []
-    start = passed = 0
-    step = offset + limit + LOOKED_BEYOND
-    while True:
-        found: Any = searcher.search(query, step, offset=start)
-        for score, where in found.hits:
-            entry = entry_of(searcher, where)
-            if hidden(entry.url, entry.time, entry.digest):
-                passed += 1
-            else:
-                shown.append((entry, score))
-        start += step
-        if len(found.hits) < step or len(shown) >= offset + limit or start >= DEPTH_LIMIT:
-            return found.count - passed, shown[offset : offset + limit]
+def _left_out(
+    searcher: tantivy.Searcher, schema: tantivy.Schema, clauses: list[Clause], hidden: Hidden | None
+) -> int:
+    """Soft 404s that every page would have been asked for to see; at most as many as are ever looked at."""
+    if not searcher.doc_freq("mark", SOFT_404):
+        return 0
+    missing = _compiled(schema, clauses, every=True, only=soft_404s(schema))
+    return len(Sought(searcher, schema, missing, hidden, fold=False).places(0, SIMILAR_LIMIT)[1])
 
 
-def _hit(entry: Entry, score: float, patterns: list[Pattern]) -> Hit:
+def _hit(shown: Shown, patterns: list[Pattern]) -> Hit:
+    entry = shown.entry
     return Hit(
         url=entry.url,
         title=mark(entry.title, patterns),
@@ -140,7 +133,10 @@ def _hit(entry: Entry, score: float, patterns: list[Pattern]) -> Hit:
         time=entry.time,
         language=entry.language,
         charset=entry.charset,
-        score=score,
+        score=shown.score,
+        similar=shown.similar,
+        copies=shown.copies,
+        soft_404=entry.soft_404,
     )
 
 
@@ -150,6 +146,7 @@ def plain(found: Results) -> dict[str, Any]:
         "query": found.query,
         "total": found.total,
         "offset": found.offset,
+        "left_out": found.left_out,
         "elapsed_ms": round(found.elapsed_s * 1000, 3),
         "results": [_plain_hit(hit) for hit in found.hits],
     }
@@ -166,35 +163,38 @@ def _plain_hit(hit: Hit) -> dict[str, Any]:
         "language": hit.language,
         "charset": hit.charset,
         "score": hit.score,
+        "similar": hit.similar,
+        "copies": list(hit.copies),
+        "soft_404": hit.soft_404,
     }
 
 
-def _compiled(schema: tantivy.Schema, clauses: list[Clause]) -> tantivy.Query:
+def _compiled(
+    schema: tantivy.Schema, clauses: list[Clause], every: bool, only: tantivy.Query | None = None
+) -> tantivy.Query:
     parts = [
         (tantivy.Occur.MustNot if clause.excluded else tantivy.Occur.Must, _condition(schema, clause))
         for clause in clauses
     ]
     if all(clause.excluded for clause in clauses):
         parts.append((tantivy.Occur.Must, tantivy.Query.all_query()))
+    if not every:
+        parts.append((tantivy.Occur.MustNot, soft_404s(schema)))
+    if only is not None:
+        parts.append((tantivy.Occur.Must, only))
     return tantivy.Query.boolean_query(parts)
 
 
 def _condition(schema: tantivy.Schema, clause: Clause) -> tantivy.Query:
     if clause.field == "site":
-        return _exactly(schema, "site", _host(clause.text))
+        return exactly(schema, "site", _host(clause.text))
     if clause.field == "lang":
-        return _exactly(schema, "lang", clause.text.lower())
+        return exactly(schema, "lang", clause.text.lower())
     sought = wanted(clause.text)
     assert sought is not None
     in_title = tantivy.Query.boost_query(_sequence(schema, "title", sought), TITLE_BOOST)
     in_body = _sequence(schema, "body", sought)
     return tantivy.Query.boolean_query([(tantivy.Occur.Should, in_title), (tantivy.Occur.Should, in_body)])
-
-
-def _exactly(schema: tantivy.Schema, field: str, key: str) -> tantivy.Query:
-    """Pages with this key; it filters and leaves the order to the words."""
-    query = tantivy.Query.term_query(schema, field, key, index_option="basic")
-    return tantivy.Query.const_score_query(query, 0.0)
 
 
 def _host(text: str) -> str:

@@ -10,13 +10,15 @@ simply not seen, and `joro index` makes a new one from the archive.
 
 from __future__ import annotations
 
+import operator
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import tantivy
@@ -25,7 +27,7 @@ from joro.errors import CollectionError, DiskFull
 from joro.url import host_of, is_address, server_of
 
 #: Changes whenever the fields, the terms or the entry below change their form.
-FORMAT = 1
+FORMAT = 2
 #: Memory for terms not yet written; tantivy writes a segment when it is used up.
 HEAP_BYTES = 50_000_000
 #: With less room than this no segment can be written.
@@ -34,6 +36,9 @@ ROOM_BYTES = 1_000_000
 INDEXED_LIMIT_CHARS = 1_000_000
 #: Text beyond is searchable but not kept for snippets.
 STORED_LIMIT_CHARS = 100_000
+#: How pages are marked that are only shown to whoever asks for everything.
+SOFT_404 = "soft404"
+FOUNDERS = "founders"
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
@@ -47,6 +52,15 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     charset: str = ""
     digest: str = ""
     rights: str = ""  # what its owner reserves, as `parse.rights` spells it
+    soft_404: bool = False  # it says that there is no such page
+    mark: bytes = b""  # of its text, on its way into the index; there the group stands for it
+    group: int = 0  # what near copies have in common; 0 for a page that is not compared with others
+    since: float = 0.0  # when the first capture of the page was indexed
+
+
+def group_name(group: int) -> str:
+    """A group as the index has it, for keys are text."""
+    return f"{group:016x}"
 
 
 def place(index: Path) -> Path:
@@ -75,6 +89,10 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field("url", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("site", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("lang", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("mark", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("group", tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("alike", fast=True)  # the group, to be read without the entry
+    builder.add_float_field("since", fast=True)
     builder.add_text_field("title", tokenizer_name="terms")
     builder.add_text_field("body", tokenizer_name="terms")
     builder.add_bytes_field("entry", stored=True)
@@ -108,11 +126,20 @@ def _is_full(directory: Path, reason: str) -> bool:
     return "os error 28" in reason or shutil.disk_usage(directory).free < ROOM_BYTES
 
 
+class _Known(NamedTuple):
+    """What must be known of a page in the index."""
+
+    time: float
+    since: float
+
+
 class Writer:
     """The one who changes an index. Nothing counts before `commit`."""
 
-    def __init__(self, directory: Path) -> None:
-        from joro.index.columns import joined  # loads NumPy, for which searching should not wait
+    def __init__(self, directory: Path, alike: Callable[[bytes, bytes], bool] = operator.eq) -> None:
+        # They load NumPy and RocksDB, for which searching should not wait.
+        from joro.index.columns import joined
+        from joro.index.founders import Founders
 
         self._joined = joined
         directory.mkdir(parents=True, exist_ok=True)
@@ -123,35 +150,50 @@ class Writer:
             self._writer = self._index.writer(HEAP_BYTES, num_threads=1)
             # What a killed commit left behind has the very names the next commit will want.
             self._writer.garbage_collect_files()
+        self._founders = Founders(directory / FOUNDERS, alike)
         self._searcher = self._index.searcher()
-        self._since_commit: dict[str, float | None] = {}
+        self._since_commit: dict[str, _Known | None] = {}
 
     def time_of(self, url: str) -> float | None:
         """The capture time of a page in the index; None when it is not there."""
+        known = self._known(url)
+        return known.time if known else None
+
+    def _known(self, url: str) -> _Known | None:
         if url in self._since_commit:
             return self._since_commit[url]
-        if not self._searcher.doc_freq("url", url):
-            return None
-        query = tantivy.Query.term_query(self._index.schema, "url", url)
-        hits = self._searcher.search(query, 1).hits
-        return entry_of(self._searcher, hits[0][1]).time if hits else None
+        found = entry_at(self._searcher, self._index.schema, url)
+        return _Known(found.time, found.since) if found else None
 
     def put(self, entry: Entry) -> None:
         """Add a page, or replace it."""
-        if self.time_of(entry.url) is not None:
+        known = self._known(entry.url)
+        if known is not None:
             self._delete(entry.url)
+        entry = msgspec.structs.replace(
+            entry,
+            mark=b"",
+            group=self._founders.group(entry.mark) if entry.mark else entry.group,
+            since=known.since if known else entry.since or entry.time,
+        )
         document = tantivy.Document()
         document.add_text("url", entry.url)
         for site in sites(entry.url):
             document.add_text("site", site)
         for language in languages(entry.language):
             document.add_text("lang", language)
+        if entry.soft_404:
+            document.add_text("mark", SOFT_404)
+        if entry.group:
+            document.add_text("group", group_name(entry.group))
+        document.add_unsigned("alike", entry.group)
+        document.add_float("since", entry.since)
         document.add_text("title", self._joined(entry.title))
         document.add_text("body", self._joined(entry.text[:INDEXED_LIMIT_CHARS]))
         document.add_bytes("entry", msgspec.msgpack.encode(_shortened(entry)))
         with _explained(self._directory):
             self._writer.add_document(document)
-        self._since_commit[entry.url] = entry.time
+        self._since_commit[entry.url] = _Known(entry.time, entry.since)
 
     def remove(self, url: str) -> bool:
         """Take a page out; says whether it was in."""
@@ -160,6 +202,13 @@ class Writer:
         self._delete(url)
         self._since_commit[url] = None
         return True
+
+    def forget(self, groups: Iterable[int]) -> None:
+        """Keep nothing of texts that no page in the index is like, as of the last commit."""
+        for group in filter(None, groups):
+            query = tantivy.Query.term_query(self._index.schema, "group", group_name(group))
+            if not self._searcher.search(query, 1).hits:
+                self._founders.forget(group)
 
     def segments(self) -> Iterator[Iterator[Entry]]:
         """What was stored of every page as of the last commit, segment by segment; replaced and removed ones
@@ -192,6 +241,7 @@ class Writer:
 
     def close(self) -> None:
         """Let running merges finish; uncommitted changes are forgotten."""
+        self._founders.close()
         with _explained(self._directory):
             self._writer.wait_merging_threads()
 
@@ -255,6 +305,14 @@ def entry_of(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> Entry:
     stored = searcher.doc(address).get_first("entry")
     assert isinstance(stored, bytes)
     return msgspec.msgpack.decode(stored, type=Entry)
+
+
+def entry_at(searcher: tantivy.Searcher, schema: tantivy.Schema, url: str) -> Entry | None:
+    """What was stored of the page at a URL; None when it is not in the index."""
+    if not searcher.doc_freq("url", url):
+        return None
+    hits = searcher.search(tantivy.Query.term_query(schema, "url", url), 1).hits
+    return entry_of(searcher, hits[0][1]) if hits else None
 
 
 def discard(index: Path, *, keep: Path | None = None) -> None:

@@ -66,16 +66,19 @@ class Pattern:
         at = 0
         while found := self.regex.search(folded, at):
             start, end = found.span()
-            if self._is_whole(folded, start, end):
+            if self._is_whole(folded, found):
                 yield start, end
                 at = end
             else:
                 at = start + 1
 
-    def _is_whole(self, folded: str, start: int, end: int) -> bool:
+    def _is_whole(self, folded: str, found: re.Match[str]) -> bool:
+        start, end = found.span()
         if self.ends_word and _IN_WORD.match(folded, end):
             return False
-        return not (self.starts_word and _goes_on_before(folded, start))
+        if self.starts_word and _goes_on_before(folded, start):
+            return False
+        return not any(_says_more(folded, *found.span(gap + 1)) for gap in range(self.regex.groups))
 
 
 def _goes_on_before(folded: str, at: int) -> bool:
@@ -85,13 +88,23 @@ def _goes_on_before(folded: str, at: int) -> bool:
     return at > 0 and bool(_LETTER.match(folded, at - 1))
 
 
+def _says_more(folded: str, start: int, end: int) -> bool:
+    """Does what lies between two runs belong to one of them, or is it one?
+
+    Accents that stand alone, and vowel signs, are no characters of a word to `re`, but to the index.
+    """
+    return bool(_PAIRED.search(folded, start, end)) or (
+        bool(_MARK.match(folded, start, end)) and bool(_IN_WORD.match(folded, start - 1))
+    )
+
+
 def pattern(word: str) -> Pattern | None:
     """The pattern of one query word or phrase; none when it holds no letter or digit."""
     parts: list[str] = []
     kinds: list[bool] = []  # is the run a word?
     for letters, paired in runs(fold(word)):
         if parts:
-            parts.append(r"[\W_]+" if kinds[-1] == bool(letters) else r"[\W_]*")
+            parts.append(r"([\W_]+?)" if kinds[-1] == bool(letters) else r"([\W_]*?)")
         parts.append(re.escape(letters[:WORD_LIMIT_CHARS] or paired))
         kinds.append(bool(letters))
     if not parts:

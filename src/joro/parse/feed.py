@@ -33,8 +33,6 @@ TAG_LIMIT = 300_000
 #: Where the root element is looked for; some programs print warnings first.
 _HEAD_CHARS = 16_384
 _ROOT = re.compile(r"<(?:[A-Za-z][\w.-]*:)?(rss|feed|rdf|channel|item|entry|html)(?=[\s>])", re.IGNORECASE)
-_ROOT_BYTES = re.compile(rb"<(?:[A-Za-z][\w.-]*:)?(?:rss|feed|rdf)[\s>]", re.IGNORECASE)
-_PAGE_BYTES = re.compile(rb"<(?:!doctype\s+)?html[\s>]", re.IGNORECASE)
 _TYPES = frozenset(
     {"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"}
 )
@@ -96,15 +94,6 @@ def read_feed(payload: bytes, url: str, content_type: str = "") -> Feed:
     root = _ROOT.search(text, 0, _HEAD_CHARS)
     kind = _KINDS.get(root[1].lower(), "") if root else ""
     return _Reader(kind, url).read(Markup([text[root.start() :]])) if root and kind else NO_FEED
-
-
-def is_feed(mime: str, head: bytes) -> bool:
-    """Does a payload look like a feed? Servers call feeds anything, so the first bytes count most."""
-    if _PAGE_BYTES.search(head, 0, 512):
-        return False
-    if _ROOT_BYTES.search(head, 0, 1_024):
-        return True
-    return mime in _TYPES or b"https://jsonfeed.org/version/" in head.replace(b"\\/", b"/")[:1_024]
 
 
 def declared_feeds(tree: Tree, base: str) -> list[str]:

@@ -7,13 +7,12 @@ Never: depends on the order of a page's texts, or on numbers: counters, dates an
 
 A sketch is a b-bit MinHash over sentences: they fall into bins by their hash, and of each bin's largest hash
 4 bits are kept. Where two pages share a part J of their sentences, about that part of the bins is equal.
-The robot's sketch has 16 bins, made of the longest pieces, and tells whether two URLs give the same page;
-`text_sketch` has 64, made of a whole text, and finds near copies among all documents.
+The robot's sketch has 16 bins, made of the longest pieces, and tells whether two URLs give the same page; for
+near copies among all documents see `parse.copies`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import islice
@@ -23,11 +22,7 @@ from xxhash import xxh3_64_intdigest
 from joro.parse.html import Tree
 from joro.parse.text import title_of
 
-BINS, TEXT_BINS = 16, 64
-#: Pages with so many of 16 bins equal are the same but for an advertisement or a date.
-SAME_BINS = 13
-#: Texts that share this part of their sentences are near copies of each other.
-NEAR_SHARE = 0.6
+BINS = 16
 #: A shorter piece of text is a label or a menu entry.
 PIECE_BYTES = 16
 SHORT_CHARS = 5  # 16 bytes of Japanese
@@ -35,7 +30,6 @@ SHORT_CHARS = 5  # 16 bytes of Japanese
 PIECES = 12
 #: Long paragraphs are told apart by their beginning.
 PIECE_LIMIT_CHARS = 200
-SENTENCE_CHARS = 8
 #: A page with more strings is read so far.
 STRING_LIMIT = 5_000
 #: Fewer digits are dates, prices and counters; more, if they are a third of a page, are what it is about.
@@ -43,8 +37,6 @@ TABLE_DIGITS, TABLE_CELLS = 256, 40
 
 _DIGITS = b"0123456789"
 _NO_DIGITS = bytes(set(range(256)) - set(_DIGITS))
-_ENDS = re.compile(r"[.!?。！？\n]+ *")
-_LOWEST = int("1" * TEXT_BINS, 16)  # the lowest bit of every bin
 _STOPS = bytes.maketrans(b".", b"\n")
 
 
@@ -99,29 +91,10 @@ def _table(strings: list[str]) -> bytes:
 
 def sketch(pieces: list[bytes]) -> int:
     """64 bits of which nearly all are equal for pages with nearly the same sentences."""
-    return _sketch(b"\n".join(pieces).split(b"\n"), BINS)
-
-
-def text_sketch(text: str) -> int:
-    """256 bits for a whole text, one block per line; 0 for none."""
-    sentences = _ENDS.split(text)
-    return _sketch(
-        [one.encode(errors="replace") for one in sentences if len(one) >= SENTENCE_CHARS], TEXT_BINS
-    )
-
-
-def share_in_common(a: int, b: int) -> float:
-    """The part of their sentences that two texts share, estimated from their sketches."""
-    equal = equal_bins(a, b, TEXT_BINS) / TEXT_BINS
-    return max(0.0, (16.0 * equal - 1.0) / 15.0) if a and b else 0.0
-
-
-def _sketch(sentences: list[bytes], bins: int) -> int:
-    largest = [0] * bins
-    last = bins - 1
-    for mark in map(xxh3_64_intdigest, sentences):
-        if mark > largest[mark & last]:
-            largest[mark & last] = mark
+    largest = [0] * BINS
+    for mark in map(xxh3_64_intdigest, b"\n".join(pieces).split(b"\n")):
+        if mark > largest[mark & BINS - 1]:
+            largest[mark & BINS - 1] = mark
     return _packed(largest)
 
 
@@ -134,21 +107,3 @@ def _packed(largest: list[int]) -> int:
         bits = bits << 4 | (mark >> distance + 8 & 15)
         distance = distance + 1 & 31
     return bits & (1 << 4 * len(largest)) - 1
-
-
-def equal_bins(a: int, b: int, bins: int = BINS) -> int:
-    """How many bins two sketches have in common; of unrelated pages one in 16 is equal by chance."""
-    different = a ^ b
-    different |= different >> 1
-    different |= different >> 2
-    return bins - (different & _LOWEST).bit_count()
-
-
-def is_same_page(a: Likeness, b: Likeness) -> bool:
-    """Do two visits give the same page?"""
-    return bool(a.length and b.length) and equal_bins(a.sketch, b.sketch) >= SAME_BINS
-
-
-def is_near_copy(a: int, b: int) -> bool:
-    """Are the texts of two `text_sketch`es near copies of each other?"""
-    return share_in_common(a, b) >= NEAR_SHARE

@@ -92,11 +92,6 @@ def read_sitemap(body: bytes, url: str, content_type: str = "") -> Sitemap:
     return Sitemap("", iter(()))
 
 
-def is_sitemap(head: bytes) -> bool:
-    """Does a payload look like an XML sitemap, as far as its first bytes tell?"""
-    return _ROOT.search(head[:_HEAD_CHARS].decode("latin-1")) is not None
-
-
 def unpacked(body: bytes, limit: int = LIMIT_BYTES) -> Iterator[bytes]:
     """A body in pieces, with all its gzip layers off, up to the limit."""
     pieces: Iterator[bytes] = (

@@ -17,7 +17,8 @@ from starlette.responses import JSONResponse, Response
 from joro.archive.far import size_of
 from joro.archive.index import Limits
 from joro.archive.names import warcs
-from joro.index.query import DEPTH_LIMIT, plain, search
+from joro.index.folding import DEPTH_LIMIT
+from joro.index.query import plain, search
 from joro.index.segment import Reader
 from joro.model import Capture
 from joro.portal.address import (
@@ -49,13 +50,14 @@ class Api:
         self._finder = finder
 
     def search(self, request: Request) -> Response:
-        """`q`, `offset` and `n`; times are UTC, spans count characters."""
+        """`q`, `offset`, `n`, `all=1` (see `index.query`); times are UTC, spans count characters."""
         found = search(
             self._reader,
             request.query_params.get("q", ""),
             offset=number(request, "offset", 0, least=0, most=DEPTH_LIMIT),
             limit=number(request, "n", 10, least=1, most=RESULTS_LIMIT),
             hidden=self._orders.hides(),
+            every=number(request, "all", 0, least=0, most=1) == 1,
         )
         answer = plain(found)
         for result, hit in zip(answer["results"], found.hits, strict=True):

@@ -5,7 +5,7 @@ Out:   a web application: search, archived captures, their versions; results als
 Never: needs JavaScript or anything from outside; shows a word of the web unescaped.
 
     /                             the search box
-    /search?q=…&page=2            results
+    /search?q=…&page=2            results; with all=1 near copies and soft 404s, too
     /archive/20261116055500/URL   the capture nearest to that time, and which one it is
     /archive/*/URL                every version of a page: its calendar; /archive/2026*/URL of a year
     /compare?url=…&from=…&to=…    what changed between two versions
@@ -29,7 +29,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from joro.clock import RealClock
 from joro.errors import JoroError
-from joro.index.query import DEPTH_LIMIT, search
+from joro.index.folding import DEPTH_LIMIT
+from joro.index.query import search
 from joro.index.segment import Reader, place
 from joro.portal.api import Api, number
 from joro.portal.capture import Captures
@@ -110,6 +111,7 @@ class Pages:
         query = request.query_params.get("q", "")
         if not query.strip():
             return self.home(request)
+        every = number(request, "all", 0, least=0, most=1) == 1
         page = number(request, "page", 1, least=1, most=DEPTH_LIMIT // RESULTS_PER_PAGE)
         found = search(
             self._reader,
@@ -117,10 +119,11 @@ class Pages:
             offset=(page - 1) * RESULTS_PER_PAGE,
             limit=RESULTS_PER_PAGE,
             hidden=self._orders.hides(),
+            every=every,
         )
         paging = Paging(page, min(found.total, DEPTH_LIMIT), RESULTS_PER_PAGE)
         return self._look.page(
-            "results.html", query=query, found=found, paging=paging, searchable=len(self._reader)
+            "results.html", query=query, found=found, paging=paging, every=every, searchable=len(self._reader)
         )
 
     def problem(self, request: Request, error: Exception) -> Response:

@@ -16,8 +16,9 @@ from xxhash import xxh3_64_intdigest
 from joro.archive.cdx import REVISIT
 from joro.archive.payload import digest
 from joro.model import Capture, Document, Response
-from joro.parse.likeness import text_sketch
-from joro.url import host_of, join, server_of, surt
+from joro.parse.copies import text_sketch
+from joro.parse.missing import is_sent_home, is_soft_404, target_of
+from joro.url import host_of, server_of, surt
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -55,7 +56,8 @@ COLUMNS: dict[str, dict[str, tuple[str, str]]] = {
         "rights": ("string", "what the owner reserves in the answer: `noarchive tdm`"),
         "digest": ("string", "of the payload, `sha1:BASE32`"),
         "text_digest": ("string", "of the visible text, the same way"),
-        "text_sketch": ("string", "256 bits in hexadecimal digits: alike where texts are near copies"),
+        "text_sketch": ("string", "64 bytes in hexadecimal digits, of which near copies have many in common"),
+        "soft_404": ("bool", "the page says that there is none, or the redirect leads to the front page"),
         "elapsed_ms": ("int32", "from the request to the last byte; 0: not known"),
         "truncated": ("string", "why the body was cut short: length, time, disconnect"),
         "length": ("int64", "bytes of the record, compressed"),
@@ -126,7 +128,8 @@ def capture_row(
         rights,
         capture.digest,
         digest(sound(text).encode()) if text else "",
-        f"{text_sketch(text):064x}" if text else "",
+        text_sketch(text).hex(),
+        _is_missing(capture, response, document),
         min(capture.elapsed_ms, LONGEST_MS),
         response.truncated.value if response.truncated else "",
         capture.length,
@@ -135,14 +138,18 @@ def capture_row(
     )
 
 
+def _is_missing(capture: Capture, response: Response, document: Document) -> bool:
+    if 200 <= response.status < 300:
+        return bool(document.text or document.title) and is_soft_404(document.title, document.text)
+    return is_sent_home(capture.url, target_of(capture.url, response))
+
+
 def link_rows(capture: Capture, response: Response, document: Document) -> Iterator[tuple[Any, ...]]:
     """Links of a page that was answered, or the target of a redirect."""
     source = capture.url, host_of(capture.url)
     found = moment(capture.time), capture.digest, capture.warc
-    if 300 <= response.status < 400 and (location := response.headers.get("location")):
-        target = join(capture.url, location)
-        if target is not None:
-            yield (*source, target, host_of(target), "", "", "redirect", *found)
+    if target := target_of(capture.url, response):
+        yield (*source, target, host_of(target), "", "", "redirect", *found)
     if not 200 <= response.status < 300:
         return
     for link in document.links:

@@ -29,7 +29,7 @@ from joro.tables.columns import TABLES
 from joro.tables.writing import DRAFTS, write_warc
 
 #: Counts up when columns or their meaning change: then all rows are made anew.
-VERSION = 1
+VERSION = 2
 NOTES = ".notes"
 
 

@@ -4,8 +4,9 @@ In:    the tables of a collection, its orders, one SELECT.
 Out:   column names, and rows as they come.
 Never: writes anything; opens a file but the tables, or the network; shows a row that an order withholds.
 
-DuckDB runs in this process, without extensions. A question may name the views `captures` and `links` and
-use every function that reads no file: its own way to the tables' files would lead past the orders.
+DuckDB runs in this process, without extensions. A question may name the views `captures`, `links` and
+`near_copies` and use every function that reads no file: its own way to the tables' files would lead past the
+orders.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from joro.errors import UsageError
 from joro.store.orders import EXCLUSION, TAKEDOWN, Order, Orders
+from joro.tables import copies
 from joro.tables.columns import COLUMNS, TABLES, moment
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ _HARMLESS = frozenset({"range", "generate_series", "unnest", "generate_subscript
 #: Tables in which DuckDB tells of tables, and the one with our orders.
 _CATALOGUE = ("duckdb_", "pg_", "pragma_", "sqlite_", "withheld")
 _SHOWS_ALL = ("__show_tables_expanded", '"schemas"')
-_HINT = "the tables are captures and links; see: joro sql --help"
+_HINT = "the tables are captures, links and near_copies; see: joro sql --help"
 
 #: The columns that orders speak of, URL and host: a link that leads to a page names it, and often tells its
 #: title.
@@ -70,7 +72,7 @@ def ask(tables: Path, question: str, orders: Orders | None = None, now: float = 
 
 
 def _opened(tables: Path, orders: Orders, now: float) -> duckdb.DuckDBPyConnection:
-    """A database with two views, and no way out of them."""
+    """A database with three views, and no way out of them."""
     import duckdb
 
     switched_off = (
@@ -82,6 +84,11 @@ def _opened(tables: Path, orders: Orders, now: float) -> duckdb.DuckDBPyConnecti
     kinds = _withholding(connection, orders, now)
     for table in TABLES:
         connection.execute(_view(tables, table, kinds))
+    try:
+        connection.execute(copies.VIEW)
+    except duckdb.BinderException:
+        remedy = f"make them anew: joro tables -C {tables.parent}"
+        raise UsageError(f"the tables in {tables} are of an older version", remedy=remedy) from None
     folder = str(tables.resolve()).replace("'", "''")
     connection.execute(f"set allowed_directories = ['{folder}/']")
     connection.execute("set enable_external_access = false")
