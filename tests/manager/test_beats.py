@@ -238,7 +238,7 @@ def test_another_collection_has_to_wait_until_the_name_is_free(world: World) -> 
     world.clock._now += 70.5
     world.read.clear()
     answer = world.beat("a", identity="other")
-    assert [letter.content for letter in answer.letters] == [Given(S)]
+    assert [letter.content for letter in answer.letters] == [Given(S, journal=1)]
     assert answer.received == 0
 
 
@@ -246,7 +246,7 @@ def test_links_the_collection_before_had_not_read_go_to_the_next(world: World) -
     world.beat("a", found(1, f"{S}/"))
     world.clock._now += 70.5
     contents = [letter.content for letter in world.beat("a", identity="other").letters]
-    assert contents == [Given(S), Links([Link(f"{S}/", 1)])]
+    assert contents == [Given(S, journal=1), Links([Link(f"{S}/", 1)])]
 
 
 def test_a_store_older_than_its_robot_is_noticed(world: World) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from joro.coordinate.beat import Beat, Given
 from joro.manager import logbook, orders
+from joro.manager.beats import beat
 from joro.manager.classic import Limits
 from joro.manager.tokens import add_robot
 from tests.manager.desk import NOON, Desk, desk
@@ -50,6 +52,13 @@ def log_of(lines: bytes = LINE, name: str = f"{ROBOT}.202611161130") -> bytes:
 def subscribe(hub: Desk, *robots: str) -> None:
     for robot in robots or (ROBOT,):
         assert hub.ask(f"/servlets/subscribe?host={robot}").status == 200
+
+
+def given_to(hub: Desk, robot: str) -> list[Given]:
+    """What a robot of ours was given so far, when it calls now."""
+    answer = beat(hub.control, Beat(robot, robot, hub.clock.now()), hub.collection.config.manager)
+    given = [letter.content for letter in answer.letters if isinstance(letter.content, Given)]
+    return sorted(given, key=lambda each: each.server)
 
 
 def restart_told(hub: Desk, robot: str = ROBOT) -> bool:
@@ -167,6 +176,30 @@ def test_a_robot_that_unsubscribes_leaves_its_servers_to_others_at_once(hub: Des
     assert hub.ask("/servlets/list?host=one.jp").status == 403
     subscribe(hub, "one.jp")
     assert list_for(hub, "one.jp") == []
+
+
+def test_robots_of_ours_wait_before_they_ask_what_a_classic_robot_has_just_asked(hub: Desk) -> None:
+    subscribe(hub)
+    record(hub, "http://a.jp/", "http://b.jp/")
+    list_for(hub)
+    add_robot(hub.control, "ours")
+    given_to(hub, "ours")
+    with hub.control.transaction() as transaction:
+        transaction.run("UPDATE servers SET heir = 'ours' WHERE name = 'http://a.jp'")
+    list_for(hub)
+    assert given_to(hub, "ours") == [Given("http://a.jp", journal=1)]
+    hub.ask(f"/servlets/unsubscribe?host={ROBOT}")
+    assert given_to(hub, "ours") == [Given("http://a.jp", journal=1), Given("http://b.jp", journal=1)]
+
+
+def test_they_wait_too_when_nobody_had_the_server_in_between(hub: Desk) -> None:
+    subscribe(hub)
+    record(hub, "http://a.jp/")
+    hub.ask(f"/servlets/unsubscribe?host={ROBOT}")
+    record(hub, "http://new.jp/")
+    assert hub.rows("SELECT owner FROM servers") == [(None,), (None,)]
+    add_robot(hub.control, "ours")
+    assert given_to(hub, "ours") == [Given("http://a.jp", journal=1), Given("http://new.jp", journal=0)]
 
 
 def test_a_log_is_kept_by_when_it_came_and_teaches_distances(hub: Desk) -> None:

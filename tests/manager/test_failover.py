@@ -76,6 +76,20 @@ def test_links_nobody_read_come_along_after_their_server(control: Control, clock
     assert not moved
 
 
+@pytest.mark.parametrize("heir", [None, "b"])
+def test_a_server_its_owner_never_told_of_is_not_given_as_one_that_nobody_asked(
+    control: Control, clock: FakeClock, heir: str | None
+) -> None:
+    call(control, clock, "a")
+    call(control, clock, "a", Post(1, links=[Link(URLS[0], 0)]))
+    with control.transaction() as transaction:
+        transaction.run("UPDATE servers SET heir = ?", heir)
+    clock._now += 70.1
+    call(control, clock, "b")
+    failover_round(control, RULES)
+    assert call(control, clock, "b")[0] == Given("http://0.example", journal=1)
+
+
 def test_many_servers_move_in_several_transactions(
     control: Control, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

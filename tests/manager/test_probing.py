@@ -40,7 +40,7 @@ def test_a_new_server_visits_every_robot_and_stays_with_the_nearest(
         )
     assert sorted(seen) == ["a", "b", "c"]
     assert owner(control) == ("b", None)
-    assert call(control, clock, "b")[-2:] == [Given(S), Links([Link(f"{S}/", 0)])]
+    assert call(control, clock, "b")[-2:] == [Given(S, journal=1), Links([Link(f"{S}/", 0)])]
 
 
 def test_a_robot_that_cannot_reach_it_is_not_asked_twice(control: Control, clock: FakeClock) -> None:

@@ -160,6 +160,17 @@ def test_a_store_of_a_newer_joro_is_left_alone(opened: Opened) -> None:
         opened()
 
 
+def test_a_store_of_the_first_version_is_brought_up_to_date(opened: Opened) -> None:
+    with opened().transaction() as transaction:
+        transaction.run("INSERT INTO servers (name, since, found_at) VALUES ('s', 0, 0)")
+        transaction.run("ALTER TABLE servers DROP COLUMN had_owner")
+        transaction.run("UPDATE notes SET value = '1' WHERE name = 'version'")
+    for control in (opened(), opened()):
+        assert noted(control, "version") == [(str(VERSION),)]
+        with control.reading() as transaction:
+            assert transaction.rows("SELECT had_owner FROM servers") == [(1,)]
+
+
 def test_both_managers_have_one_clock(postgres: Postgres) -> None:
     controls = [PostgresControl(postgres.new_database()) for _ in range(2)]
     times = []

@@ -111,7 +111,7 @@ class Given(msgspec.Struct, tag="given", array_like=True, frozen=True):
     """
 
     server: str
-    journal: int = 0  # up to this number; 0: it is new
+    journal: int = 0  # up to this number; 0: nobody ever had it
     wait_s: float = 0.0
     most_pages: int | None = None  # a probe: give it back after so many
     piece: Piece | None = None  # only this part of it is yours; `server` is then the name of the part

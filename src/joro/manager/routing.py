@@ -44,6 +44,7 @@ class Server:
     heir: str | None
     journal_number: int
     most_pages: int | None
+    had_owner: bool = False  # before the one it has
     is_new: bool = False  # nobody knew of it before this transaction
 
 
@@ -104,7 +105,8 @@ def available(transaction: Transaction) -> Robots:
 def known(transaction: Transaction, names: Iterable[str]) -> dict[str, Server]:
     """What is known of these servers."""
     rows = transaction.rows(
-        "SELECT name, owner, heir, journal_number, most_pages FROM servers WHERE name = ANY(?)", list(names)
+        "SELECT name, owner, heir, journal_number, most_pages, had_owner FROM servers WHERE name = ANY(?)",
+        list(names),
     )
     return {row[0]: Server(*row) for row in rows}
 
@@ -132,16 +134,19 @@ def give(
     for server, robot in pairs:
         if server.owner is not None:
             change[server.owner] -= 1
+            server.had_owner = True
         server.owner, server.heir, server.most_pages = robot, None, most_pages
         if robot is not None:
             change[robot] += 1
             piece = piece_of.get(server.name)
-            given = Given(server.name, server.journal_number, most_pages=most_pages, piece=piece)
+            # 0 says that nobody has asked it: whoever had it may have, and be cut off before it told of it.
+            number = max(int(server.had_owner), server.journal_number)
+            given = Given(server.name, number, most_pages=most_pages, piece=piece)
             outbox.put(robot, given, free_at=free_at)
     transaction.run_many(
-        "UPDATE servers SET owner = ?, heir = NULL, most_pages = ?, since = ?, read_at = NULL, "
-        "given_number = journal_number WHERE name = ?",
-        [(robot, most_pages, transaction.now, server.name) for server, robot in pairs],
+        "UPDATE servers SET owner = ?, heir = NULL, had_owner = ?, most_pages = ?, since = ?, "
+        "read_at = NULL, given_number = journal_number WHERE name = ?",
+        [(robot, int(server.had_owner), most_pages, transaction.now, server.name) for server, robot in pairs],
     )
     transaction.run_many(
         "UPDATE robots SET held = held + ? WHERE name = ?", [(more, name) for name, more in change.items()]

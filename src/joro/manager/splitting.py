@@ -235,8 +235,9 @@ def _replace(
             transaction, ((name, number, is_late, keys) for number, (is_late, keys) in enumerate(entries, 1))
         )
         share = 1.0 / split.stretches[name] if split is not None else 1.0
-        rows.append((name, len(entries), len(entries), transaction.now, found_at, kb * share))
-    transaction.insert("servers", "name, journal_number, folded_number, since, found_at, kb", rows)
+        rows.append((name, 1, len(entries), len(entries), transaction.now, found_at, kb * share))
+    columns = "name, had_owner, journal_number, folded_number, since, found_at, kb"
+    transaction.insert("servers", columns, rows)
 
 
 def _entries(state: Mapping[bytes, bytes]) -> Iterator[list[Key]]:

@@ -22,7 +22,7 @@ from joro.errors import ControlError
 
 FILE_NAME = "control.db"
 #: Raised with every change of the tables; older stores are brought up to it by `MIGRATIONS`.
-VERSION = 1
+VERSION = 2
 
 #: `{blob}` is the engine's word for bytes. Times are seconds since 1970, by `Transaction.now`.
 TABLES = (
@@ -56,6 +56,7 @@ TABLES = (
         name TEXT PRIMARY KEY,
         owner TEXT,
         heir TEXT,
+        had_owner SMALLINT NOT NULL DEFAULT 0,
         journal_number BIGINT NOT NULL DEFAULT 0,
         given_number BIGINT NOT NULL DEFAULT 0,
         folded_number BIGINT NOT NULL DEFAULT 0,
@@ -82,7 +83,12 @@ TABLES = (
 )
 
 #: What leads from a version to the next one.
-MIGRATIONS: dict[int, tuple[str, ...]] = {}
+MIGRATIONS: dict[int, tuple[str, ...]] = {
+    1: (
+        "ALTER TABLE servers ADD COLUMN had_owner SMALLINT NOT NULL DEFAULT 0",
+        "UPDATE servers SET had_owner = 1",  # nobody knows: a pause too many does no harm
+    ),
+}
 
 Row = tuple[Any, ...]
 
