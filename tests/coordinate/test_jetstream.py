@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
+import nats
 import pytest
 
 from joro.coordinate import jetstream
@@ -17,6 +18,7 @@ from joro.store.frontier import Frontier
 from tests.nats import Nats, nats_server
 
 NEWS = Link("http://news.example/1", 2, found_on="http://blog.example/")
+MORE = Link("http://news.example/2", 2, found_on="http://blog.example/")
 HINTS = {"http://news.example": "two"}
 
 
@@ -68,6 +70,14 @@ async def until(what: Callable[[], object], patience_s: float = 30.0) -> None:
             if what():
                 return
             await asyncio.sleep(0.01)
+
+
+async def publish(url: str, robot: str, *batches: bytes) -> None:
+    """As somebody would who has gone mad."""
+    client = await nats.connect(url)
+    for batch in batches:
+        await client.jetstream().publish(subject(robot), batch)
+    await client.close()
 
 
 @pytest.fixture
@@ -158,6 +168,25 @@ def test_a_batch_that_was_committed_comes_no_more(tmp_path: Path, url: str) -> N
             assert two.links == [NEWS]
 
     told(story)
+
+
+def test_what_nobody_can_read_ends_no_robot_and_comes_no_more(
+    tmp_path: Path, url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story() -> None:
+        async with Robot("one", tmp_path, url) as one, Robot("two", tmp_path, url) as two:
+            await one.send(NEWS)
+            await two.has(NEWS)
+            await publish(url, "two", b"", b"not msgpack", b"\x91\x92\xa2\xff\xfe\x00", b"\x91" * 100_000)
+            await one.send(MORE)
+            await two.has(NEWS, MORE)
+            await asyncio.sleep(2 * jetstream.READ_S)  # until they would come again
+            two.commit()
+            assert two.links == [NEWS, MORE]
+
+    told(story)
+    said = [record.getMessage() for record in caplog.records if "nobody can read" in record.getMessage()]
+    assert sum(int(line.split()[0]) for line in said) == 4
 
 
 def test_what_waits_for_a_silent_robot_is_read_by_another(tmp_path: Path, url: str) -> None:

@@ -3,7 +3,8 @@
 In:    links to servers of other robots; hints of the manager as to whose they are.
 Out:   the same links, at those robots: none lost. Links bear being told twice, so some are.
 Never: decides who has a server, or must know it: what arrives at a robot that has it no more goes to the
-       manager, as does what nobody gave a hint about, and all while JetStream cannot be reached.
+       manager, as does what nobody gave a hint about, and all while JetStream cannot be reached. Ends because
+       somebody sent what nobody can read.
 Paper: S3 2.4, numbered batches, acknowledged; here by NATS JetStream.
 
 A batch begins its life in the commit that its links' visits are in, is published after it, and is forgotten
@@ -141,7 +142,7 @@ class Straight:
         self._found.clear()
         come = [*(message.data for message in self._arrived), *self._given_up()]
         self._taken, self._arrived = self._taken + self._arrived, []
-        return [link for batch in come for link in _decoder.decode(batch)]
+        return _links_in(come)
 
     def _given_up(self) -> list[bytes]:
         """Batches that JetStream did not take in time."""
@@ -268,6 +269,20 @@ class _Boxes:
             stream=STREAM,
             config=ConsumerConfig(ack_wait=READ_S, max_ack_pending=UNCOMMITTED_BATCHES),
         )
+
+
+def _links_in(batches: list[bytes]) -> list[Link]:
+    """What can be read; the rest is told in one line and done with, or it came again after every restart."""
+    links: list[Link] = []
+    wrong: list[Exception] = []
+    for batch in batches:
+        try:
+            links += _decoder.decode(batch)
+        except (ValueError, RecursionError) as error:  # msgspec's are ValueErrors, and so is bad UTF-8
+            wrong.append(error)
+    if wrong:
+        log.warning("%d batches of links left out that nobody can read (%.200s)", len(wrong), wrong[0])
+    return links
 
 
 async def _again_and_again(step: Callable[[], Awaitable[None]]) -> None:
