@@ -1,4 +1,6 @@
 import asyncio
+import sys
+import time
 from collections.abc import Coroutine
 from typing import Any
 
@@ -129,3 +131,12 @@ def test_real_time_never_runs_backwards() -> None:
     times = [clock.now() for _ in range(1_000)]
     assert times == sorted(times)
     assert times[0] > 1_700_000_000  # later than 2023, so it is seconds since 1970
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="CLOCK_BOOTTIME is Linux's")
+def test_real_time_goes_on_while_the_machine_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, real = RealClock(), time.clock_gettime
+    before = clock.now()
+    slept_s = {time.CLOCK_BOOTTIME: 300.0}  # CLOCK_MONOTONIC stood still
+    monkeypatch.setattr(time, "clock_gettime", lambda which: real(which) + slept_s.get(which, 0.0))
+    assert 300.0 <= clock.now() - before < 360.0
