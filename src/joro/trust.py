@@ -1,8 +1,8 @@
 """To which machines, and over which lines, may we show a token?
 
-In:    a PEM file of an authority; an address, and the host in it.
+In:    a PEM file of an authority; an address, and the host in it; a token or password.
 Out:   a context that verifies certificates; whether the host is this machine; a line to it; the parts of an
-       address that a token may go to.
+       address that a token may go to; the token, if a request can carry it; why a line cannot be secure.
 Never: trusts a certificate that nobody vouches for; lets an answer send a token elsewhere; repeats a password
        that somebody wrote into an address.
 """
@@ -49,7 +49,7 @@ def place_of(address: str, kind: str, *, plain: bool, plainly: str) -> SplitResu
         valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         valid = False
-    if not valid or not address.isprintable() or " " in address:
+    if not valid or not address.isprintable() or " " in address or not parts.path.isascii():
         raise UsageError(f"{address.rpartition('@')[2]!r} is no address of a {kind}", remedy=remedy)
     if "@" in parts.netloc or parts.query or parts.fragment:
         more = "a user" if "@" in parts.netloc else "a query" if parts.query else "a fragment"
@@ -63,6 +63,18 @@ def place_of(address: str, kind: str, *, plain: bool, plainly: str) -> SplitResu
             f"{address} would show the token to everybody on the way", remedy=f"use https://, or {plainly}"
         )
     return parts
+
+
+def sendable(secret: str, what: str, *, remedy: str) -> str:
+    """The token or password, if every program of ours can send it; `what`: it and its place, for people."""
+    if not (secret.isascii() and secret.isprintable()):
+        raise UsageError(f"{what} has characters that no request can carry", remedy=remedy)
+    return secret
+
+
+def is_plain(error: object) -> bool:
+    """Did somebody answer in plain http who was asked by https?"""
+    return isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER"
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

@@ -214,6 +214,16 @@ def test_a_password_has_twelve_characters_and_can_be_taken_back(hub: Collection)
     assert "only this machine" in joro("password", "-C", hub.path, "--none")
 
 
+def test_a_password_that_no_command_can_send_is_neither_set_nor_sent(hub: Collection) -> None:
+    file = _file(hub, "合言葉合言葉合言葉合言葉")
+    there = ("--manager", "http://127.0.0.1:1", "--password-file", file)
+    for words in (("password", "-C", hub.path, "--file", file), ("status", *there)):
+        said = joro(*words, ok=False)
+        assert (
+            f"the password in {file} has characters that no request can carry; take one line of ASCII" in said
+        )
+
+
 def test_a_password_is_not_asked_for_without_a_terminal(hub: Collection) -> None:
     assert "there is no terminal to ask for the password on; give --file FILE" in joro(
         "password", "-C", hub.path, ok=False

@@ -1,7 +1,9 @@
+from pathlib import Path
+
 import pytest
 
-from joro.errors import ConfigError
-from joro.redistribute.sources import parse
+from joro.errors import ConfigError, UsageError
+from joro.redistribute.sources import parse, token_in
 
 WHOLE = """
 [[sources]]
@@ -54,3 +56,17 @@ def test_what_is_wrong_in_the_file_is_named(change: str, named: str) -> None:
         parse(change)
     assert named in str(error.value)
     assert "redistribution.toml" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("合言葉", "has characters that no request can carry"),
+        ("two words", "holds no token"),
+        ("", "holds no"),
+    ],
+)
+def test_a_file_without_a_token_that_can_be_sent_is_named(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "token").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=f"token {said}"):
+        token_in(tmp_path / "token")

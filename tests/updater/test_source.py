@@ -112,6 +112,14 @@ def test_the_token_may_be_in_a_file_of_one_or_of_several(tmp_path: Path, text: s
     assert Source(update, cooperate, tmp_path)._secret == "Bearer secret"
 
 
+def test_a_token_that_cannot_be_sent_is_refused_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "word").write_text("合言葉", encoding="utf-8")
+    update = Update(source="https://one.example/stable", password_file="word")
+    with pytest.raises(UsageError, match="the token in word has characters that no request can carry"):
+        Source(update, Cooperate(), tmp_path)
+    assert Source(replace(update, id="me"), Cooperate(), tmp_path)._secret  # Basic carries any password
+
+
 def test_a_password_does_not_travel_in_plain_text(tmp_path: Path) -> None:
     (tmp_path / "pass").write_text("x")
     update = Update(source="http://far.example/stable", id="a", password_file="pass")

@@ -237,7 +237,7 @@ def password(collection: Collection, file: Path | None, is_none: bool) -> None:
 
     said = ""
     if not is_none:
-        said = _word_in(file) if file else _asked_password()
+        said = _word_in(file) if file else _spoken(_asked_password(), "the password")
         if not said:
             raise UsageError("the password is empty", remedy="say --none to have none")
     with _store(collection) as control:
@@ -436,9 +436,17 @@ def _awaited_store(collection: Collection) -> Iterator[Control]:
 
 
 def _word_in(file: Path) -> str:
-    """What stands in a file of one line."""
+    """The password in a file of one line."""
     try:
-        return file.read_text(encoding="utf-8").strip()
+        word = file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise UsageError(f"{file} cannot be read ({reason})", remedy="check its name and rights") from None
+    return _spoken(word, f"the password in {file}")
+
+
+def _spoken(word: str, what: str) -> str:
+    """The password, if the commands that need it can send it."""
+    from joro.trust import sendable
+
+    return sendable(word, what, remedy="take one line of ASCII letters, digits and signs")

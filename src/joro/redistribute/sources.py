@@ -32,6 +32,7 @@ from joro.errors import ConfigError, UsageError
 from joro.redistribute.cron import Cron
 from joro.redistribute.selection import Mark, Selection, checked
 from joro.store.collection import Collection
+from joro.trust import sendable
 
 FILE_NAME = "redistribution.toml"
 TRANSFERS = ("all", "difference", "since", "period")
@@ -141,11 +142,11 @@ def _check(source: Source) -> None:
 def token_in(path: Path) -> str:
     """The token in a file, which others should not be able to read."""
     try:
-        token = path.read_text(encoding="ascii").strip()
+        token = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"the token file {path} cannot be read ({error})", remedy="put the token into it, nothing else"
         ) from None
     if not token or len(token.split()) != 1:
         raise UsageError(f"{path} holds no token", remedy="put the token into it, nothing else")
-    return token
+    return sendable(token, f"the token in {path}", remedy="put the token into it, as its operator gave it")

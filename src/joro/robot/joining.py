@@ -21,6 +21,7 @@ from joro.robot.pulse import Pulse
 from joro.robot.transfers import Transfers
 from joro.store.collection import Collection
 from joro.store.membership import Membership
+from joro.trust import sendable
 
 
 def joining(
@@ -57,6 +58,12 @@ def joining(
 
 
 def token_of(settings: Cooperate, robot: str) -> str:
+    """The robot's token, which can be sent."""
+    what = f"the token in {settings.token_file}" if settings.token_file else "cooperate.token"
+    return sendable(_kept(settings, robot), what, remedy=f"write what joro manager robot add {robot} printed")
+
+
+def _kept(settings: Cooperate, robot: str) -> str:
     """The robot's token; a file may have several, in lines of NAME TOKEN."""
     if not settings.token_file:
         if not settings.token:

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from joro import __version__
 from joro.config import Cooperate, Update
 from joro.errors import TransferError, UsageError
-from joro.trust import is_here, line_to
+from joro.trust import is_here, line_to, sendable
 from joro.updater.release import NEWEST
 
 #: A silence this long ends an attempt.
@@ -122,14 +122,16 @@ def _remedy(status: int) -> str:
 
 def _authorization(settings: Update, cooperate: Cooperate, base: Path) -> str:
     """The value of Authorization; "" where nothing has to be shown."""
-    password = ""
-    if settings.password_file:
-        password = _content(base / settings.password_file, "update.password_file")
+    password, place = "", settings.password_file
+    if place:
+        password = _content(base / place, "update.password_file")
     if settings.id:
         return "Basic " + base64.b64encode(f"{settings.id}:{password}".encode()).decode()
-    if not settings.password_file and _is_manager(settings.source, cooperate):
-        password = _token(cooperate)
-    return f"Bearer {password}" if password else ""
+    if not place and _is_manager(settings.source, cooperate):
+        password, place = _token(cooperate), cooperate.token_file or "[cooperate]"
+    if not password:
+        return ""
+    return "Bearer " + sendable(password, f"the token in {place}", remedy="write it as it was given to you")
 
 
 def _token(cooperate: Cooperate) -> str:
