@@ -11,6 +11,7 @@ import trustme
 
 from joro.coordinate.caller import Managers
 from joro.errors import TransferError, UsageError
+from tests.web.plainly import speaking_plainly
 
 Call = Callable[..., Managers]
 
@@ -186,3 +187,10 @@ def test_over_tls_only_a_trusted_manager_gets_the_token(tmp_path: Path) -> None:
     assert [token for _, token, _ in manager.asked] == ["Bearer secret"]
     line.close()
     manager.end()
+
+
+def test_a_manager_that_speaks_http_to_https_is_told_with_the_remedy() -> None:
+    with speaking_plainly() as port, pytest.raises(TransferError, match="speaks http, not https") as caught:
+        Managers([f"https://127.0.0.1:{port}"], "secret").get("/", silence_s=5)
+    assert "cooperate.plain = true" in caught.value.remedy
+    assert not caught.value.passes

@@ -24,6 +24,7 @@ from joro.store.collection import Collection
 from joro.store.orders import TAKEDOWN, Order, OrderBook
 from tests.archive.examples import HEAD, NOON, visit, writer
 from tests.redistribute.stand import DAY_S, caller, collection_at, fill, register, running, serving
+from tests.web.plainly import speaking_plainly
 
 
 @pytest.fixture
@@ -277,6 +278,11 @@ def test_a_token_is_not_sent_in_the_clear_over_a_network() -> None:
         Caller("http://hub.example:8767/", "secret")
     Caller("http://hub.example:8767/", "secret", plain=True)
     Caller("http://[::1]:8767/", "secret")
+
+
+def test_a_service_that_speaks_http_to_https_is_told_with_the_remedy() -> None:
+    with speaking_plainly() as port, pytest.raises(TransferError, match=r"http, not https; .*--plain"):
+        Caller(f"https://127.0.0.1:{port}", "secret", silence_s=10).get("/packages", list[Manifest])
 
 
 def test_after_a_take_down_is_collected_no_package_names_its_pages(collection: Collection) -> None:

@@ -24,7 +24,7 @@ import msgspec
 
 from joro import __version__
 from joro.errors import TransferError, UsageError
-from joro.trust import is_here, place_of, trusting
+from joro.trust import is_here, is_plain, place_of, trusting
 
 #: More than this no answer has.
 ANSWER_LIMIT_BYTES = 64_000_000
@@ -108,17 +108,8 @@ class Managers:
                     raise
             self.close()  # it was hung up while nobody spoke: that is nobody's fault
             return self._exchange(method, path, content, silence_s, kind)
-        except ssl.SSLCertVerificationError as error:
-            raise TransferError(
-                f"the certificate of {self.address} is not trusted ({error.verify_message})",
-                remedy="name its authority in cooperate.ca",
-                status=495,
-            ) from None
         except (OSError, http.client.HTTPException) as error:
-            raise TransferError(
-                f"{self.address} does not answer ({str(error) or type(error).__name__})",
-                remedy="see whether the manager runs",
-            ) from None
+            raise _failure(self.address, error) from None
 
     def _exchange(self, method: str, path: str, content: bytes | None, silence_s: float, kind: str) -> bytes:
         place = self._places[self._now]
@@ -147,6 +138,26 @@ class Managers:
 def is_passing(error: TransferError) -> bool:
     """Might another manager, or the same one a little later, answer better?"""
     return error.passes or error.status == 429
+
+
+def _failure(address: str, error: OSError | http.client.HTTPException) -> TransferError:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return TransferError(
+            f"the certificate of {address} is not trusted ({error.verify_message})",
+            remedy="name its authority in cooperate.ca",
+            status=495,
+        )
+    if is_plain(error):
+        return TransferError(
+            f"{address} speaks http, not https",
+            remedy="set manager.certificate and manager.key there; or, if the network is your own, "
+            "write http:// here and set cooperate.plain = true",
+            status=495,
+        )
+    return TransferError(
+        f"{address} does not answer ({str(error) or type(error).__name__})",
+        remedy="see whether the manager runs",
+    )
 
 
 def _refusal(address: str, status: int, reason: str, body: bytes) -> TransferError:

@@ -24,7 +24,7 @@ import msgspec
 
 from joro import __version__
 from joro.errors import TransferError
-from joro.trust import line_to, place_of
+from joro.trust import is_plain, line_to, place_of
 
 #: A silence this long ends an attempt; making a package of 1 GB takes half a minute.
 SILENCE_S = 300.0
@@ -129,17 +129,26 @@ class Caller:
             with error:
                 raise _refusal(self.url, error, self._remedies) from None
         except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "reason", None) or error
-            if isinstance(reason, ssl.SSLCertVerificationError):
-                raise TransferError(
-                    f"the certificate of {self.url} is not trusted ({reason.verify_message})",
-                    remedy="name its authority: --ca FILE, or ca in redistribution.toml",
-                    status=495,
-                ) from None
-            raise TransferError(
-                f"{self.url} cannot be reached, or broke off ({reason or type(error).__name__})",
-                remedy="see whether it runs; the same command goes on where this one ended",
-            ) from None
+            raise _failure(self.url, getattr(error, "reason", None) or error) from None
+
+
+def _failure(url: str, reason: object) -> TransferError:
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return TransferError(
+            f"the certificate of {url} is not trusted ({reason.verify_message})",
+            remedy="name its authority: --ca FILE, or ca in redistribution.toml",
+            status=495,
+        )
+    if is_plain(reason):
+        return TransferError(
+            f"{url} speaks http, not https",
+            remedy="give it a certificate, or write http:// and say --plain if the network is your own",
+            status=495,
+        )
+    return TransferError(
+        f"{url} cannot be reached, or broke off ({str(reason) or type(reason).__name__})",
+        remedy="see whether it runs; the same command goes on where this one ended",
+    )
 
 
 def _refusal(url: str, error: urllib.error.HTTPError, remedies: Mapping[int, str]) -> TransferError:
