@@ -267,6 +267,43 @@ def test_nobody_waits_for_a_robot_that_says_it_leaves(world: World) -> None:
     assert world.contents("b") == [Given(S, journal=1)]
 
 
+def test_a_goodbye_that_is_read_late_does_not_end_the_lease_of_a_robot_that_is_back(world: World) -> None:
+    world.contents("a", found(1, f"{S}/"), changed(2))
+    said_at = world.clock.now()
+    world.clock._now += 12.0
+    world.beat("b")
+    assert world.beat("a", changed(3)).lease_s == 60.0
+    assert world.beat("a", changed(3), changed(4), leaves=True, clock=said_at) == Answer(4, 0.0, 2.0)
+    failover_round(world.control, world.settings)
+    assert world.owners() == {S: "a"}
+    world.clock._now += 70.1
+    world.beat("b")
+    failover_round(world.control, world.settings)
+    assert world.owners() == {S: "b"}
+
+
+def test_a_robot_that_is_gone_stays_so_whatever_old_goodbye_comes_then(world: World) -> None:
+    world.contents("a", found(1, f"{S}/"))
+    world.clock._now += 1.0
+    world.beat("b")
+    world.beat("a", leaves=True)
+    world.beat("a", leaves=True, clock=world.clock.now() - 1.0)
+    failover_round(world.control, world.settings)
+    assert world.owners() == {S: "b"}
+
+
+def test_the_collection_that_takes_a_name_over_may_have_another_clock(world: World) -> None:
+    world.contents("a", found(1, f"{S}/"))
+    world.beat("a", clock=world.clock.now() + 29.0)
+    world.clock._now += 70.1
+    world.beat("b")
+    world.read.clear()
+    world.beat("a", identity="other", clock=world.clock.now() - 29.0)
+    world.beat("a", identity="other", clock=world.clock.now() - 29.0, leaves=True)
+    failover_round(world.control, world.settings)
+    assert world.owners() == {S: "b"}
+
+
 def test_what_a_leaving_robot_finds_waits_for_somebody(world: World) -> None:
     world.beat("a", found(1, f"{S}/"), leaves=True)
     assert world.owners() == {S: None}

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings as how
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
 from joro.clock import FakeClock
 from joro.config.cooperate import Manager
@@ -180,6 +181,20 @@ class Cooperation(RuleBasedStateMachine):
             self.make_a_round(1, 10**9)
             self._call_all_but(name)
             self.nobody_shares_a_server()
+
+    @rule(name=robots, manager=managers, calls=st.integers(0, 2))
+    def stop_while_a_manager_hangs(self, name: str, manager: int, calls: int) -> None:
+        """It is started again at once, and calls the other one before its goodbye is heard."""
+        goodbye = replace(self.robots[name].told(), leaves=True)
+        self.kill(name)
+        self.clock._now += 0.1
+        for _ in range(calls):
+            self.call(name, 1 - manager, "ok", 10**9)
+        if name not in self.dead:
+            with suppress(Refused):  # it was wiped before
+                exchanged(self.managers[manager], goodbye, self.settings)
+        self.make_a_round(manager, 10**9)
+        self._call_all_but(name)
 
     def _call_all_but(self, name: str) -> None:
         for other in NAMES:

@@ -163,12 +163,14 @@ def test_a_store_of_a_newer_joro_is_left_alone(opened: Opened) -> None:
 def test_a_store_of_the_first_version_is_brought_up_to_date(opened: Opened) -> None:
     with opened().transaction() as transaction:
         transaction.run("INSERT INTO servers (name, since, found_at) VALUES ('s', 0, 0)")
+        transaction.run("INSERT INTO robots (name) VALUES ('r')")
         transaction.run("ALTER TABLE servers DROP COLUMN had_owner")
+        transaction.run("ALTER TABLE robots DROP COLUMN clock")
         transaction.run("UPDATE notes SET value = '1' WHERE name = 'version'")
     for control in (opened(), opened()):
         assert noted(control, "version") == [(str(VERSION),)]
         with control.reading() as transaction:
-            assert transaction.rows("SELECT had_owner FROM servers") == [(1,)]
+            assert transaction.rows("SELECT had_owner, clock FROM servers, robots") == [(1, 0.0)]
 
 
 def test_both_managers_have_one_clock(postgres: Postgres) -> None:

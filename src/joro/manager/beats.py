@@ -43,10 +43,15 @@ class Robot:
     lost_letter: int
     settled: bool
     sockets: int
+    clock: float  # its own, in the latest of its beats
 
     def may_have(self, read: int) -> bool:
         """May it be given servers?"""
         return self.state == "up" and read >= self.lost_letter and self.settled
+
+    def is_gone(self, told: Beat) -> bool:
+        """Is this its goodbye? Not if later beats came before: its manager hung, and the robot is back."""
+        return told.leaves and told.clock >= self.clock
 
 
 def beat(control: Control, told: Beat, settings: Manager) -> Answer:
@@ -70,10 +75,15 @@ def beat(control: Control, told: Beat, settings: Manager) -> Answer:
 
 
 def _answer(transaction: Transaction, robot: Robot, told: Beat, settings: Manager) -> Answer:
-    """Renew the lease; one that leaves has none any more, and nobody needs to wait for it."""
+    """Renew the lease; one that leaves has none any more, and nobody needs to wait for it.
+
+    An old goodbye renews nothing and ends nothing: the lease that the robot got after it stands.
+    """
     has_read = robot.letter_read >= robot.lost_letter
     lease_s = settings.lease_s if has_read and not told.leaves else 0.0
-    lease_until = 0.0 if told.leaves else transaction.now + lease_s
+    lease_until = robot.lease_until if told.leaves else transaction.now + lease_s
+    if robot.is_gone(told):
+        lease_until = 0.0
     _note(transaction, robot, told, lease_until)
     letters: list[Letter] = []
     more = False
@@ -107,7 +117,7 @@ def _admitted(transaction: Transaction, told: Beat, settings: Manager) -> Robot:
 def _row(transaction: Transaction, name: str) -> Robot:
     found = transaction.rows(
         "SELECT name, identity, state, lease_until, post_number, letter_number, "
-        "letter_read, lost_letter, settled, sockets "
+        "letter_read, lost_letter, settled, sockets, clock "
         "FROM robots WHERE name = ?",
         name,
     )
@@ -128,13 +138,15 @@ def _take_over(transaction: Transaction, robot: Robot, told: Beat, settings: Man
     if robot.identity:
         replaced(transaction, robot.name, settings)
         robot.post_number = robot.letter_number = robot.letter_read = robot.lost_letter = 0
-        robot.settled, robot.state = True, "new"
+        robot.settled, robot.state, robot.clock = True, "new", 0.0
 
 
 def _arrived(transaction: Transaction, robot: Robot, told: Beat) -> bool:
     """Let it be up; whether it can be given servers from now on, and could not before."""
     before = (robot.state, robot.may_have(robot.letter_read), robot.identity, robot.sockets)
-    robot.state, robot.identity, robot.sockets = "down" if told.leaves else "up", told.identity, told.sockets
+    if robot.is_gone(told) or not told.leaves:
+        robot.state = "down" if told.leaves else "up"
+    robot.identity, robot.sockets = told.identity, told.sockets
     robot.letter_read = max(robot.letter_read, told.read)  # an old beat may have been long on its way
     robot.settled = robot.settled or (told.read >= robot.lost_letter and not told.more)
     can = robot.may_have(robot.letter_read)
@@ -235,10 +247,11 @@ def _count(
 
 def _note(transaction: Transaction, robot: Robot, told: Beat, lease_until: float) -> None:
     transaction.run(
-        "UPDATE robots SET lease_until = ?, beat_at = ?, letter_read = ?, settled = ?, post_number = ?, "
-        "waiting = ?, visited = ?, idle = ?, version = ? WHERE name = ?",
+        "UPDATE robots SET lease_until = ?, beat_at = ?, clock = ?, letter_read = ?, settled = ?, "
+        "post_number = ?, waiting = ?, visited = ?, idle = ?, version = ? WHERE name = ?",
         lease_until,
         transaction.now,
+        max(robot.clock, told.clock),
         robot.letter_read,
         int(robot.settled),
         robot.post_number,

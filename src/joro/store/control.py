@@ -22,7 +22,7 @@ from joro.errors import ControlError
 
 FILE_NAME = "control.db"
 #: Raised with every change of the tables; older stores are brought up to it by `MIGRATIONS`.
-VERSION = 2
+VERSION = 3
 
 #: `{blob}` is the engine's word for bytes. Times are seconds since 1970, by `Transaction.now`.
 TABLES = (
@@ -35,6 +35,7 @@ TABLES = (
         state TEXT NOT NULL DEFAULT 'new',
         lease_until DOUBLE PRECISION NOT NULL DEFAULT 0,
         beat_at DOUBLE PRECISION NOT NULL DEFAULT 0,
+        clock DOUBLE PRECISION NOT NULL DEFAULT 0,
         up_since DOUBLE PRECISION NOT NULL DEFAULT 0,
         post_number BIGINT NOT NULL DEFAULT 0,
         letter_number BIGINT NOT NULL DEFAULT 0,
@@ -88,6 +89,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         "ALTER TABLE servers ADD COLUMN had_owner SMALLINT NOT NULL DEFAULT 0",
         "UPDATE servers SET had_owner = 1",  # nobody knows: a pause too many does no harm
     ),
+    2: ("ALTER TABLE robots ADD COLUMN clock DOUBLE PRECISION NOT NULL DEFAULT 0",),
 }
 
 Row = tuple[Any, ...]
