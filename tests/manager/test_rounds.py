@@ -1,4 +1,5 @@
 import logging
+from types import SimpleNamespace
 
 import pytest
 
@@ -58,3 +59,24 @@ def test_a_clock_that_jumps_ends_nobodys_lease_at_once(
         rounds.once()
     assert "the clock of the control store has jumped by 7" in caplog.text
     assert owner(control) == "a"
+
+
+@pytest.mark.parametrize(("passed_s", "expected"), [(69.0, "a"), (71.0, "b")])
+def test_a_robot_that_is_cut_off_when_the_clock_jumps_keeps_its_servers_as_long_as_its_lease(
+    control: Control,
+    clock: FakeClock,
+    rounds: Rounds,
+    monkeypatch: pytest.MonkeyPatch,
+    passed_s: float,
+    expected: str,
+) -> None:
+    real = SimpleNamespace(now=5_000.0)
+    monkeypatch.setattr("joro.manager.rounds.time", SimpleNamespace(monotonic=lambda: real.now))
+    rounds.once()
+    clock._now += 100.0
+    rounds.once()
+    clock._now += passed_s
+    real.now += passed_s
+    beat(control, Beat("b", "b", clock.now()), RULES)
+    rounds.once()
+    assert owner(control) == expected

@@ -5,8 +5,9 @@ Out:   servers of silent robots move, journals are folded, and servers are share
 Never: ends because the database did; it says so once and tries again. Does what only one may do alone without
        the store's leave: `failover` and `planning` see to that, in every manager alike.
 
-After a start, after the store was away, and when its clock has jumped, leases may have ended for no fault of
-robots. Then servers stay where they are for a grace, in which whoever lives calls again.
+After a start and after the store was away, leases may have ended for no fault of robots. Then servers stay
+where they are for a grace, in which whoever lives calls again. When the store's clock has jumped, leases seem
+to be over that are not, and a robot that is cut off cannot call: servers stay for a whole lease and a grace.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Rounds:
         self._offset: float | None = None  # of the store's clock to that of this machine
 
     def start(self) -> None:
-        self._keep_calm()
+        self._keep_calm(self._settings.grace_s)
         self._thread.start()
 
     def stop(self) -> None:
@@ -62,7 +63,7 @@ class Rounds:
                 if not self._is_lost:
                     log.warning("%s", error)
                 self._is_lost = True
-                self._keep_calm()
+                self._keep_calm(self._settings.grace_s)
             except Exception:
                 log.exception("a round failed; the next one follows")
 
@@ -83,13 +84,13 @@ class Rounds:
             fold_round(self._control)
             self._folded_at = time.monotonic()
 
-    def _keep_calm(self) -> None:
-        self._calm_until = time.monotonic() + self._settings.grace_s
+    def _keep_calm(self, seconds: float) -> None:
+        self._calm_until = max(self._calm_until, time.monotonic() + seconds)
 
     def _watch_clock(self) -> None:
         with self._control.reading() as transaction:
             offset = transaction.now - time.monotonic()
         if self._offset is not None and abs(offset - self._offset) > self._settings.grace_s / 2:
             log.warning("the clock of the control store has jumped by %.1f s", offset - self._offset)
-            self._keep_calm()
+            self._keep_calm(self._settings.lease_s + self._settings.grace_s)
         self._offset = offset
