@@ -48,6 +48,7 @@ def test_a_beat_with_its_token_is_answered_with_a_lease(hub: Desk) -> None:
             400,
             "this is no beat",
         ),
+        (b"\x9e" + beat()[1:] + b"\x91" * 20_000 + b"\x90", 400, "this is no beat: maximum recursion depth"),
         (beat("osaka"), 403, "the token is tokyo's, the beat osaka's"),
         (beat(clock=NOON - 3_600), 409, "3600 s apart"),
         (beat(posts=(Post(1, released=["junk"]),)), 400, "this is no beat: 'junk' is no server"),

@@ -57,7 +57,11 @@ class _Desk:
     def _beat(self, name: str, body: bytes) -> bytes:
         try:
             told = _read(body)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (
+            msgspec.DecodeError,
+            UnicodeDecodeError,
+            RecursionError,
+        ) as error:  # the last: nested too deep
             raise Refused(400, f"this is no beat: {error}") from None
         if told.robot != name:
             raise Refused(403, f"the token is {name}'s, the beat {told.robot[:60]}'s")

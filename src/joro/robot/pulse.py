@@ -244,7 +244,7 @@ class Pulse:
 def _understood(decode: Callable[[bytes], T], content: bytes) -> T:
     try:
         return decode(content)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:  # the last: nested too deep
         raise TransferError(
             f"a manager answers what we do not understand ({error})",
             remedy="see whether it is a manager of this version",
