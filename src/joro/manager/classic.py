@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +24,6 @@ from joro.config.cooperate import Manager
 from joro.coordinate import messages
 from joro.coordinate.beat import Link
 from joro.coordinate.packing import MOST_BYTES
-from joro.errors import BadMessage
 from joro.manager import classic_robots
 from joro.manager.classic_lists import list_of, prepare_list
 from joro.manager.logbook import Logbook
@@ -90,18 +88,20 @@ class Classic:
         await asyncio.to_thread(self._admit_sender, request)
         body = await body_of(request, self._limits.list_bytes)
         async with self._unpacking:
-            count = await asyncio.to_thread(self._record, body)
-        return _said(f"{count} taken")
+            said = await asyncio.to_thread(self._record, body)
+        return _said(said)
 
-    def _record(self, body: bytes) -> int:
-        deque(self._links(body), maxlen=0)  # all of them must be right, before any is taken
-        count = share_out(self._control, self._links(body), self._settings)
-        log.info("%d pages of servers were recorded", count)
-        return count
+    def _record(self, body: bytes) -> str:
+        """Take all that can be asked; what else there is was found on somebody's page, and harms nobody."""
+        count = sum(1 for _ in self._entries(body))  # all lines must be right, before any is taken
+        taken = share_out(self._control, filter(None, map(_link, self._entries(body))), self._settings)
+        said = f"{taken} taken" + (f", {count - taken} cannot be asked" if count > taken else "")
+        log.info("pages of servers were recorded: %s", said)
+        return said
 
-    def _links(self, body: bytes) -> Iterator[Link]:
-        """What a list leads to, one page after the other: all of them may fill the memory of the machine."""
-        return map(_link, messages.entries(body, self._limits.unpacked_bytes, self._limits.lines))
+    def _entries(self, body: bytes) -> Iterator[messages.Entry]:
+        """What is on a list, one page after the other: all of them may fill the memory of the machine."""
+        return messages.entries(body, self._limits.unpacked_bytes, self._limits.lines)
 
     async def submit_log(self, request: Request) -> Response:
         """M3: what a robot transferred."""
@@ -177,12 +177,11 @@ def _get(path: str, endpoint: Callable[[Request], Response]) -> Route:
     return route
 
 
-def _link(entry: messages.Entry) -> Link:
+def _link(entry: messages.Entry) -> Link | None:
+    """What an entry leads to; nothing, if its host or port is an impossible one."""
     url = try_canonical(entry.url)
     if url is None or not can_be_asked(server_of(url)):
-        raise BadMessage(
-            f"{entry.url[:60]!r} has an impossible host or port", remedy="send the list without it"
-        )
+        return None
     found_on = try_canonical(entry.referrer) if entry.referrer else None
     return Link(url, hops=1, found_on=found_on or "")
 
