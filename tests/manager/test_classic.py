@@ -222,6 +222,15 @@ def test_a_log_is_kept_by_when_it_came_and_teaches_distances(hub: Desk) -> None:
     assert hub.rows("SELECT kb FROM servers") == [(8.0,)]
 
 
+def test_the_last_log_of_a_robot_that_unsubscribed_is_taken(hub: Desk) -> None:
+    subscribe(hub)
+    record(hub, "http://a.jp/")
+    hub.ask(f"/servlets/unsubscribe?host={ROBOT}")
+    assert hub.ask("/servlets/submitlog", log_of()).text == "1 visits taken\n"
+    assert hub.rows("SELECT robot, server, pages FROM efforts") == [(ROBOT, "http://a.jp", 1)]
+    assert hub.rows("SELECT state FROM robots") == [("left",)]
+
+
 def test_a_long_log_is_taken_in_little_memory(hub: Desk) -> None:
     subscribe(hub)
     long = log_of(LINE * 20_000)

@@ -160,13 +160,13 @@ class Classic:
         return checked(self._control, request)
 
     def _admit_log(self, request: Request, robot: str) -> None:
-        """A log may come from its own robot, be it one of ours."""
+        """A log may come from its own robot, be it one of ours, or one that left: its last log comes then."""
         owner = self._admit_sender(request)
         if owner is not None and owner != robot:
             raise Refused(403, f"the token is {owner}'s, the log {robot}'s")
         if owner is None:
             with self._control.reading() as transaction:
-                classic_robots.admit(transaction, robot, is_proved=False)
+                classic_robots.admit(transaction, robot, is_proved=False, may_have_left=True)
 
 
 def _get(path: str, endpoint: Callable[[Request], Response]) -> Route:

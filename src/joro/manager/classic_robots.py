@@ -50,12 +50,12 @@ def subscribe(transaction: Transaction, robot: str, settings: Manager, *, is_pro
     _come_up(transaction, robot, settings)
 
 
-def admit(transaction: Transaction, robot: str, *, is_proved: bool) -> None:
+def admit(transaction: Transaction, robot: str, *, is_proved: bool, may_have_left: bool = False) -> None:
     """Let robots in that subscribed; those that have a token only with it."""
     known = transaction.rows("SELECT kind, state, token_hash FROM robots WHERE name = ?", robot)
     if known and known[0][2] and not is_proved:
         raise _no_token(robot)
-    if not known or known[0][0] != CLASSIC or known[0][1] == "left":
+    if not known or known[0][0] != CLASSIC or (known[0][1] == "left" and not may_have_left):
         raise Refused(403, f"{robot} takes no part; it subscribes at /servlets/subscribe?host={robot}")
 
 
