@@ -11,7 +11,7 @@ from msgspec import structs
 
 from joro.cli import joro
 from joro.config import from_tables
-from joro.explainer import Explanation, Keeping, Step, duration, explain
+from joro.explainer import Decision, Explanation, Keeping, Step, duration, explain
 from joro.model import DAY_S, Outcome, Visit
 from joro.schedule import change
 from joro.store.collection import Collection
@@ -130,6 +130,30 @@ def test_a_private_address_is_refused_before_anyone_asks(known: Collection) -> N
     assert decision(explain(known, "http://10.0.0.1/", NOW), "address")[0] is False
     assert decision(explain(known, "http://[::1]/", NOW), "address")[0] is False
     assert decision(explain(known, LAST, NOW), "address")[0] is None
+
+
+def rules_kept(made: Collection, status: int) -> None:
+    """The request for robots.txt ended so, ten minutes ago."""
+    frontier = Frontier(made.frontier / "0-of-1")
+    frontier.keep_robots(A, RobotsRecord(NOW - 600, status, b""))
+    frontier.commit(None)
+    frontier.close()
+
+
+def test_a_name_that_led_to_a_private_address_is_refused_for_that(known: Collection) -> None:
+    rules_kept(known, -1)
+    found = explain(known, LAST, NOW)
+    assert found.refusal == Decision("address", False, "its name led to a private or special address")
+    assert decision(found, "robots.txt") == (None, "not asked for either, because of its address")
+    assert found.due == "not visited when its turn comes: address says no"
+
+
+@pytest.mark.parametrize(("status", "said"), [(0, "unreachable"), (-2, "no address"), (-3, "timeout")])
+def test_why_robots_txt_could_not_be_had_is_told(known: Collection, status: int, said: str) -> None:
+    rules_kept(known, status)
+    passes, reason = decision(explain(known, LAST, NOW), "robots.txt")
+    assert passes is False
+    assert reason.endswith(f"(no answer: {said}, asked 10 minutes ago)")
 
 
 def test_a_collection_that_never_crawled_can_be_asked(tmp_path: Path) -> None:

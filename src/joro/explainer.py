@@ -34,7 +34,7 @@ from joro.store.collection import Collection
 from joro.store.frontier import Frontier, Queued
 from joro.store.layout import share_count, shares
 from joro.store.orders import OrderBook
-from joro.store.records import PageRecord, RobotsRecord, ServerRecord
+from joro.store.records import UNHEARD, PageRecord, RobotsRecord, ServerRecord
 from joro.url import fingerprint, host_of, is_address, server_of
 
 #: Longer chains cannot be: scope.hops is at most 255.
@@ -273,13 +273,23 @@ class _Inquiry:
             return Decision("robots.txt", True, "not asked for, politeness.robots_txt = false")
         if self._robots is None:
             return Decision("robots.txt", None, "not read yet; it will be before the first visit")
+        if self._is_refused:
+            return Decision("robots.txt", None, "not asked for either, because of its address")
         rules = _rules(self._robots, self._settings.identity.name)
         rule = rules.rule_for(self._url) or "no line speaks of this page"
         age_s = self._now - self._robots.time
         stale = ", to be read again before the next visit" if age_s > settings.robots_age_s else ""
-        answer = f"status {self._robots.status}" if self._robots.status else "no answer"
+        status = self._robots.status
+        silence = UNHEARD.get(status, Outcome.UNREACHABLE).value
+        answer = f"status {status}" if status > 0 else f"no answer: {silence}"
         when = f"asked {duration(age_s)} ago" if self._robots.time else "asked before"
         return Decision("robots.txt", rules.allows(self._url), f"{rule} ({answer}, {when}{stale})")
+
+    @property
+    def _is_refused(self) -> bool:
+        """Did its server's name lead to where we must not go, when its robots.txt was to be read?"""
+        known = self._robots
+        return known is not None and UNHEARD.get(known.status) is Outcome.FORBIDDEN_ADDRESS
 
     def _address(self) -> Decision:
         host = host_of(self._url)
@@ -287,7 +297,7 @@ class _Inquiry:
         if is_address(host):
             refusal = Guard(self._settings.fetch.allow_addresses).refusal(host.strip("[]"))
             return Decision("address", refusal is None, refusal or f"{host} may be visited")
-        if outcome == Outcome.FORBIDDEN_ADDRESS.value:
+        if outcome == Outcome.FORBIDDEN_ADDRESS.value or self._is_refused:
             return Decision("address", False, "its name led to a private or special address")
         return Decision("address", None, "checked when its name is looked up, at each visit")
 
@@ -336,7 +346,7 @@ class _Inquiry:
         return None, "not due before someone gives it as a seed, or a page links to it"
 
     def _turn(self, before: int, refusal: Decision | None) -> tuple[float | None, str]:
-        if refusal is not None and refusal.rule in ("robots.txt", "trap"):
+        if refusal is not None and refusal.rule in ("robots.txt", "trap", "address"):
             return None, f"not visited when its turn comes: {refusal.rule} says no"
         pause_s = self._politeness().interval_s
         first = f"{_pages(before)} of its server first" if before else "the next page of its server"

@@ -158,6 +158,47 @@ def test_rules_that_another_robot_read_hold_before_they_are_committed(stage: Sta
     assert stage.exclusions.crawl_delay_s(A) == 7.0
 
 
+def unanswered(stage: Stage, outcome: Outcome, redirect: str = "") -> Outcome:
+    """What pages of A are called when the request for its robots.txt ended so."""
+    errand = stage.exclusions.errand(A)
+    assert errand is not None
+    if redirect:
+        errand = stage.exclusions.errand(stage.exclusions.learn(errand, moved(errand.url, redirect), b""))
+        assert errand is not None
+    stage.exclusions.learn(errand, Visit(Page(errand.url, 0, A), stage.clock.now(), outcome), b"")
+    rules = stage.exclusions.rules(A)
+    assert rules is not None
+    assert not rules.allows(f"{A}/anything")
+    return stage.exclusions.refusal(A)
+
+
+@pytest.mark.parametrize(
+    ("of_rules", "of_pages"),
+    [
+        (Outcome.FORBIDDEN_ADDRESS, Outcome.FORBIDDEN_ADDRESS),
+        (Outcome.NO_ADDRESS, Outcome.NO_ADDRESS),
+        (Outcome.TIMEOUT, Outcome.TIMEOUT),
+        (Outcome.UNREACHABLE, Outcome.UNREACHABLE),
+        (Outcome.MALFORMED, Outcome.UNREACHABLE),
+    ],
+)
+def test_pages_fare_as_the_robots_txt_that_gave_no_answer(
+    stage: Stage, of_rules: Outcome, of_pages: Outcome
+) -> None:
+    assert unanswered(stage, of_rules) is of_pages
+    stage.restart()
+    assert stage.exclusions.refusal(A) is of_pages
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FORBIDDEN_ADDRESS, Outcome.NO_ADDRESS])
+def test_why_another_server_could_not_be_asked_is_not_said_of_ours(stage: Stage, outcome: Outcome) -> None:
+    assert unanswered(stage, outcome, "http://inside.example/robots.txt") is Outcome.UNREACHABLE
+
+
+def test_a_redirect_to_the_same_server_is_its_own(stage: Stage) -> None:
+    assert unanswered(stage, Outcome.FORBIDDEN_ADDRESS, f"{A}/rules") is Outcome.FORBIDDEN_ADDRESS
+
+
 def heard(body: bytes, cut: Truncated | None = None, status: int = 200, **more: Any) -> Outcome:
     response = Response(status, b"", body, {}, cut)
     visit = Visit(Page(f"{A}/robots.txt", 0, A), 0.0, Outcome.OK, response=response)

@@ -14,6 +14,7 @@ import pytest
 
 from joro.url import server_of
 from tests.scenarios.stage import JORO, Web, done, joro, serve_web
+from tests.scenarios.village import linking, village
 
 pytestmark = pytest.mark.slow
 
@@ -128,3 +129,17 @@ def _is_visited(collection: Path, url: str) -> bool:
         assert "holds no frontier yet" in result.stderr
         return False
     return str(json.loads(result.stdout)["state"]) == "visited"
+
+
+def test_a_server_at_a_private_address_is_refused_and_not_called_unreachable(tmp_path: Path) -> None:
+    inside = ["http://inside.example/", "http://inside.example/2"]
+    with village({"outside.example": {"/": linking(*inside)}}) as place:
+        hosts = {"outside.example": "127.0.0.1", "inside.example": "10.0.0.1"}
+        path = place.collection(tmp_path / "c", fetch={"hosts": hosts}, politeness={"interval_s": 0.0})
+        done("crawl", "-q", "-C", path, "http://outside.example/")
+    found = coverage(path)
+    assert (found["pages"]["refused"], found["pages"]["unreachable"]) == (2, 0)
+    assert (found["servers"]["refused"], found["reasons"]["refused"]) == (1, {"forbidden address": 2})
+    said = done("explain", "-C", path, inside[1])
+    assert "address     no    its name led to a private or special address" in said
+    assert "status -1" not in said

@@ -69,7 +69,7 @@ def test_seeds_that_the_settings_keep_out(collection: Path, tmp_path: Path) -> N
     )  # nobody is asked there
     assert result.returncode == 0
     assert result.stderr.strip() == "left out: http://a.org/ (and 1 more): outside scope.domains"
-    assert "1 pages visited (0 ok)" in result.stdout
+    assert "0 pages visited (0 ok)" in result.stdout
 
 
 def test_a_seed_file_with_junk_lines(collection: Path, tmp_path: Path) -> None:

@@ -95,9 +95,14 @@ def test_a_page_that_waits_again_can_be_taken_by_its_url(directory: Path) -> Non
     assert frontier.take_url(BAD) == Page(BAD, 1, A, 4)
 
 
-def test_a_robots_txt_that_could_not_be_had_is_asked_for_again(directory: Path) -> None:
+@pytest.mark.parametrize("status", [0, -1, -2, 429, 500])
+def test_a_robots_txt_that_could_not_be_had_is_asked_for_again(directory: Path, status: int) -> None:
+    frontier = Frontier(directory)
+    frontier.keep_robots(A, RobotsRecord(7.0, status, b""))
+    frontier.commit(None)
+    frontier.close()
     wait_again(directory, lambda record: record.url == BAD)
-    assert Frontier(directory, read_only=True).robots(A) == RobotsRecord(0.0, 0, b"")
+    assert Frontier(directory, read_only=True).robots(A) == RobotsRecord(0.0, status, b"")
 
 
 def test_the_robot_still_learns_that_it_was_killed(directory: Path) -> None:

@@ -27,7 +27,7 @@ from joro.fetch import robotstxt
 from joro.fetch.robotstxt import Robots
 from joro.model import Outcome, Visit
 from joro.store.frontier import Frontier
-from joro.store.records import RobotsRecord
+from joro.store.records import UNHEARD, RobotsRecord
 from joro.url import join, server_of
 
 #: Rules kept parsed in memory; the frontier keeps the text of all.
@@ -38,6 +38,8 @@ REDIRECTS = 5
 
 #: No text has these, and everything packed does.
 _PACKED = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+#: Under which status it is kept why a server gave no answer.
+_STATUS_OF = {outcome: status for status, outcome in UNHEARD.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +122,14 @@ class Exclusions:
             record.rules_wasted = record.ready_at > known[0].time + self._settings_of(server).robots_age_s
 
     def refusal(self, server: str) -> Outcome:
-        """What to call it when the rules forbid a page: silence and 5xx are no rule, but no leave either."""
+        """What to call it when the rules forbid a page: silence and 5xx are no rule, but no leave either.
+
+        Where robots.txt could not even be asked for, as at a private address, no page can be: it fares alike.
+        """
         known = self._known.get(server) or self._recall(server)
         status = known[0].status if known is not None else 0
-        if status == 0:
-            return Outcome.UNREACHABLE
+        if status <= 0:
+            return UNHEARD.get(status, Outcome.UNREACHABLE)
         if status == 429:
             return Outcome.THROTTLED
         return Outcome.SERVER_ERROR if status >= 500 else Outcome.DISALLOWED
@@ -167,15 +172,20 @@ class Exclusions:
             return host
         self._away.discard(errand.server)
         status = self._standing(errand, visit)
-        record = RobotsRecord(visit.time, status, body if status else b"")
+        record = RobotsRecord(visit.time, status, body if status > 0 else b"")
         self._frontier.keep_robots(errand.server, record)
         self._frontier.server(errand.server).rules_unused = True
         self._remember(errand.server, record)
         return errand.server
 
     def _standing(self, errand: Errand, visit: Visit) -> int:
-        """The status to judge by. Rules that only another robot may read are unreachable, not absent."""
-        status = visit.response.status if visit.response is not None else 0
+        """The status to judge by. Rules that only another robot may read are unreachable, not absent.
+
+        Why another server gave no answer, to which this one redirected us, says nothing about its own pages.
+        """
+        if visit.response is None:
+            return _STATUS_OF.get(visit.outcome, 0) if server_of(errand.url) == errand.server else 0
+        status = visit.response.status
         if not 300 <= status < 400:
             return status
         target = self._target(errand, visit)

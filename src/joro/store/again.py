@@ -44,5 +44,5 @@ def wait_again(directory: Path, wanted: Callable[[PageRecord], bool]) -> int:
 def _ask_rules_again(frontier: Frontier, server: str) -> None:
     """A robots.txt that could not be had would forbid the pages again without anyone asking."""
     rules = frontier.robots(server)
-    if rules is not None and (rules.status == 0 or rules.status == 429 or rules.status >= 500):
+    if rules is not None and (rules.status <= 0 or rules.status == 429 or rules.status >= 500):
         frontier.keep_robots(server, RobotsRecord(0.0, rules.status, rules.body))

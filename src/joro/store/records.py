@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import msgspec
 
+from joro.model import Outcome
+
 
 class Upkeep(msgspec.Struct, array_like=True, gc=False):
     """What it takes to keep a page fresh; only pages that are visited again have it."""
@@ -28,6 +30,10 @@ class Upkeep(msgspec.Struct, array_like=True, gc=False):
     absences: int = 0  # visits in a row that found the page gone
     polled: bool = False  # a watched source: its dates are its own, no policy's
     language: str = ""  # of its text then; only where languages are chosen
+    # What sources have said of it since it was last there; see `robot.hearing`.
+    signals: int = 0  # that it has changed
+    told_at: float = 0.0  # the latest date they gave for that, at any time
+    told_every_s: float = 0.0  # time between two readings of the source
 
 
 class PageRecord(msgspec.Struct, array_like=True, gc=False):
@@ -78,14 +84,26 @@ class ServerRecord(msgspec.Struct, array_like=True):
     rules_wasted: bool = (
         False  # before that it was read in vain, for the pause was longer than it is good for
     )
+    foretold: tuple[float, ...] = ()  # how well its signals told of changes; (): none ever came
+    signals: int = 0  # how good they are, by that: a place in `schedule.signals.QUALITIES`
 
 
 class RobotsRecord(msgspec.Struct, array_like=True):
     """A server's robots.txt as last read."""
 
     time: float
-    status: int  # 0: unreachable
+    status: int  # where there was no answer, a number of `UNHEARD`
     body: bytes
+
+
+#: What the pages of a server are called whose robots.txt gave no answer, by the status it is kept under.
+#: Bytes that are no HTTP count as silence: they are a passing failure of the server's, not one of its pages.
+UNHEARD = {
+    0: Outcome.UNREACHABLE,
+    -1: Outcome.FORBIDDEN_ADDRESS,
+    -2: Outcome.NO_ADDRESS,
+    -3: Outcome.TIMEOUT,
+}
 
 
 class Counts(msgspec.Struct):
