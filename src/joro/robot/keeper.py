@@ -165,9 +165,8 @@ class Keeper:
         state = popped["state"].view(STATE)
         visited_at, is_new = np.abs(state["visited_at"]), state["visited_at"] < 0.0
         others = self._planner.said_of(popped["server"]) - prior.said(state["history"])
-        wished = self.policy.intervals_s(
-            state["history"], state["weight"], np.maximum(others, [0.0, -np.inf])
-        )
+        worth = self._planner.worth(popped["server"], state["weight"])
+        wished = self.policy.intervals_s(state["history"], worth, np.maximum(others, [0.0, -np.inf]))
         first_s = self._settings.first_interval_s
         wished[is_new] = np.minimum(wished[is_new], first_s) if self.policy.has_studied else first_s
         dates = visited_at + self._planner.page_intervals_s(popped["server"], wished, state["weight"])

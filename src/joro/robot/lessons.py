@@ -214,6 +214,7 @@ class _Batch:
         self._names: NDArray[np.uint64] = rows["name"]
         self._times: Floats = rows["time"]
         self._weights: Floats = rows["weight"]
+        self._worth: Floats = planner.worth(self._names, self._weights)
         self._said = prior.said(old)
         self._said[self._is(_WAS_POLLED)] = 0.0
         self._others = np.maximum(rows["said"] - self._said, _LEAST_SAID)
@@ -268,10 +269,10 @@ class _Batch:
         first: Flags = seen & self._is(_FIRST)
         priced = seen if self._policy.has_studied else seen & ~first
         if priced.all():
-            wished = self._policy.intervals_s(histories, self._weights, self._others)
+            wished = self._policy.intervals_s(histories, self._worth, self._others)
         elif priced.any():
             wished[priced] = self._policy.intervals_s(
-                histories[priced], self._weights[priced], self._others[priced]
+                histories[priced], self._worth[priced], self._others[priced]
             )
         first_s = self._settings.first_interval_s
         wished[first] = np.minimum(wished[first], first_s) if self._policy.has_studied else first_s
@@ -348,7 +349,7 @@ class _Batch:
         if not self._policy.is_drawn and (priced := self._is(_WAS_PRICED)[late]).any():
             these = late[priced]
             wished[priced] = self._policy.intervals_s(
-                self._old[these], self._weights[these], self._others[these]
+                self._old[these], self._worth[these], self._others[these]
             )
         kept = self._planner.page_intervals_s(rows["name"], wished, rows["weight"])
         missed = (late_s[late] / np.maximum(kept, 1e-9)).tolist()

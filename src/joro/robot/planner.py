@@ -22,6 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from joro.clock import Clock
 from joro.config import Refresh
+from joro.config.servers import servers_like
+from joro.robot.limits import NO_SURCHARGE, Limits
 from joro.robot.policy import Policy
 from joro.schedule import change, cycle, prior
 from joro.schedule.feasible import Rule
@@ -119,6 +121,8 @@ class Planner:
         self._access_s: dict[str, float] = {}  # of servers asked about since the last round
         self.policy = Policy(settings)
         self._said = _Sayings()
+        self._surcharge = NO_SURCHARGE
+        self._is_important = servers_like(settings.important) if settings.important else None
         self._unrest = _Unrest()
         self._walk: _Walk | None = None
         self.cycle_s = int(settings.cycle_days * cycle.DAY_S)
@@ -142,6 +146,14 @@ class Planner:
         names = servers.tolist() if self.plan.own else ()
         return np.asarray(self.plan.page_intervals_s(names, wished_s, weights), np.float64)
 
+    def worth(self, servers: NDArray[np.uint64], weights: ArrayLike) -> NDArray[np.float64]:
+        """How much pages matter for what a visit to their servers costs; the policy's price is for others.
+
+        A page whose server would be asked for more than it bears pays k times as much, so it is worth a k-th.
+        """
+        counts = np.asarray(weights, np.float64)
+        return counts / self._surcharge.of(servers) if self._surcharge.is_paid else counts
+
     @property
     def pools(self) -> Pools | None:
         """The sockets each pool may have, until the next round."""
@@ -152,7 +164,7 @@ class Planner:
         record = self._frontier.server(server)
         if not record.due and not self._frontier.is_urgent(server):
             return Pool.DISCOVERY
-        is_apart = self.plan is not None and fingerprint(server) in self.plan.own
+        is_apart = self.plan is not None and self.plan.is_apart(fingerprint(server))
         return Pool.INFEASIBLE if is_apart else Pool.REFRESH
 
     def rank(self, server: str, ready_at: float) -> float:
@@ -167,8 +179,10 @@ class Planner:
             return max(self._minimum_s(server, record), 1.0)
         interval = self._access_s.get(server)
         if interval is None:
-            minimum = self._minimum_s(server, record)
-            interval = self.plan.access_interval_s(fingerprint(server), record.wishes, minimum)
+            minimum, name = self._minimum_s(server, record), fingerprint(server)
+            if name in self.plan.priced:  # prices keep it at what it bears; wishes tell of older prices
+                minimum += record.longest_download_s
+            interval = self.plan.access_interval_s(name, record.wishes, minimum)
             self._access_s[server] = interval
         return interval
 
@@ -203,6 +217,8 @@ class Planner:
             if record.missed:
                 self._frontier.server(server).missed = 0
             walk.add(fingerprint(server), record, self._minimum_s(server, record))
+            if self._is_important is not None and self._is_important(server):
+                walk.important.append(fingerprint(server))
             if self.has_cycle(record):
                 walk.cycled.append(fingerprint(server))
             walk.next_key = key + b"\0"
@@ -210,12 +226,14 @@ class Planner:
         return seen < servers
 
     def _conclude(self, walk: _Walk) -> PlanReport:
-        margin = self._settings.socket_margin_percent / 100
-        self.plan = walk.planning.plan(self.sockets, margin=margin, least_discovery=self._least_discovery)
-        self._access_s.clear()
+        margin, least = self._settings.socket_margin_percent / 100, self._least_discovery
         self._said = walk.said
         self._cycled = np.array(walk.cycled, np.uint64)
-        self._study(walk.pages, self._budget_per_s(self.plan))
+        affordable = walk.planning.affordable_per_s(self.sockets, margin=margin, least_discovery=least)
+        limits = self._study(walk, self._budget_per_s(affordable))
+        self._surcharge, priced = limits.settled(self.policy.price) if limits else (NO_SURCHARGE, None)
+        self.plan = walk.planning.plan(self.sockets, margin=margin, least_discovery=least, priced=priced)
+        self._access_s.clear()
         self._planned_at = self._clock.now()
         self._unrest.add(self._planned_at, self.policy.price, self.plan.revision.strength)
         self.report = _report(self.plan, self._planned_at, self.sockets, self.policy.price)
@@ -224,7 +242,7 @@ class Planner:
         (log.warning if self.report.is_revised or self.report.missed else log.info)("%s", self.report)
         return self.report
 
-    def _study(self, pages: int, budget_per_s: float) -> None:
+    def _study(self, walk: _Walk, budget_per_s: float) -> Limits | None:
         """Look at a few thousand pages anywhere; what they may cost is their part of the budget."""
         sample = [
             record
@@ -232,14 +250,27 @@ class Planner:
             if record.upkeep is not None and not record.upkeep.polled
         ]
         if not sample:
-            return
+            return None
         cares = [record.upkeep for record in sample if record.upkeep is not None]
         histories = change.unpack([care.history for care in cares])
         weights = np.array([care.weight for care in cares], np.float32)
         servers = np.array([fingerprint(server_of(record.url)) for record in sample], np.uint64)
         others = self.said_of(servers) - prior.said(histories)
-        share = len(sample) / max(pages, len(sample))
-        self.policy.study(histories, weights, np.maximum(others, [0.0, -np.inf]), budget_per_s * share)
+        share = len(sample) / max(walk.pages, len(sample))
+        limits = self._limits(walk) if self._settings.policy == "optimal" else None
+        self.policy.study(
+            histories, weights, np.maximum(others, [0.0, -np.inf]), budget_per_s * share,
+            limits.priced(servers) if limits is not None else None,
+        )  # fmt: skip
+        return limits
+
+    def _limits(self, walk: _Walk) -> Limits:
+        names = walk.planning.names
+        weights = np.ones(len(names))
+        weights[np.isin(names, np.array(walk.important, np.uint64))] = self._settings.importance
+        limits = Limits(walk.planning, self._settings.least_interval_s, self.said_of(names), weights)
+        limits.learn(self._surcharge, self._clock.now() - self._planned_at)
+        return limits
 
     def cycle_dues(self, servers: NDArray[np.uint64], visited_at: ArrayLike) -> NDArray[np.float64]:
         """When pages visited then are due by the cycle of their servers; infinity where there is none."""
@@ -278,9 +309,9 @@ class Planner:
         """What the pages of servers, by fingerprint, had said when the last round began."""
         return self._said.of(servers)
 
-    def _budget_per_s(self, plan: Plan) -> float:
+    def _budget_per_s(self, affordable_per_s: float) -> float:
         wanted = self._settings.visits_per_day / 86_400.0 / self._share
-        budget = min(wanted, plan.affordable_per_s) if wanted else plan.affordable_per_s
+        budget = min(wanted, affordable_per_s) if wanted else affordable_per_s
         return max(budget, LEAST_BUDGET_PER_S)
 
 
@@ -314,6 +345,7 @@ class _Walk:
         self.planning = Round(Rule(rule))
         self.said = _Sayings()
         self.cycled = array("Q")
+        self.important = array("Q")
         self.pages = 0
         self.next_key = b"s"
 

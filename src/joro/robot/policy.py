@@ -10,6 +10,7 @@ Paper: S0-02 and S0-03, S4-04 (gamma), S0-07 as a price (optimal).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +22,9 @@ from joro.schedule.change import Grid, Histories
 from joro.schedule.prior import Said
 
 Seconds = NDArray[np.float64]
+
+#: What the servers of a sample's pages bear, by what is known of these: see `limits`.
+Limited = Callable[[revisit.Revisiting, prior.Prior, Grid, Grid], tuple[ArrayLike, ArrayLike]]
 
 #: Of a server whose pages have said nothing yet.
 SILENT: Said = np.zeros((1, 2))
@@ -90,8 +94,18 @@ class Policy:
             self._asked = (others, self._prior, self._prior.expected(others))
         return self._asked[2]
 
-    def study(self, histories: Histories, weights: ArrayLike, others: Said, budget_per_s: float) -> None:
-        """Learn from a sample what to expect of any page, and the price at which these keep the budget."""
+    def study(
+        self,
+        histories: Histories,
+        weights: ArrayLike,
+        others: Said,
+        budget_per_s: float,
+        limited: Limited | None = None,
+    ) -> None:
+        """Learn from a sample what to expect of any page, and the price at which these keep the budget.
+
+        Of `optimal`, `limited` says what the pages of the sample pay at least, and which part of them counts.
+        """
         if not len(histories) or budget_per_s <= 0.0:
             return
         self._prior = self._prior.learned(histories, others)
@@ -101,5 +115,12 @@ class Policy:
             return  # S0's rule has no price: a page is visited as often as it changes
         expected = self._expected(others)
         chances = change.posterior(histories, expected)
-        fitted = revisit.fitted(self._rule, chances, weights, budget_per_s, expected=expected)
+        least_price: ArrayLike = 0.0
+        counted: ArrayLike = 1.0
+        if limited is not None and self._rule.policy == "optimal":
+            least_price, counted = limited(self._rule, self._prior, chances, expected)
+        fitted = revisit.fitted(
+            self._rule, chances, weights, budget_per_s,
+            expected=expected, least_price=least_price, counted=counted,
+        )  # fmt: skip
         self._rule = replace(fitted, knob=max(fitted.knob, 1.0)) if is_s0 else fitted

@@ -155,6 +155,11 @@ class Plan:
     affordable_per_s: float  # visits that sockets and politeness allow, if pages wished for them
     own: Mapping[int, float]  # strength for those that could not keep pace as wished: they have their pool
     missed: Mapping[int, int]  # visits missed since the last round, of servers that missed any
+    priced: Mapping[int, float] = field(default_factory=dict)  # the same, of those that a price keeps down
+
+    def is_apart(self, server: int) -> bool:
+        """Does it stand back in a pool of its own, because its pages wish more than it bears?"""
+        return server in self.own or server in self.priced
 
     def strength_of(self, server: int) -> float:
         """How strongly the rule acts on the pages of a server."""
@@ -170,6 +175,15 @@ class Plan:
         """I_i: time between two visits to a server."""
         load = load_per_s(cells, self.revision.rule, self.strength_of(server))
         return access_interval_s(load, minimum_s)
+
+
+@dataclass(frozen=True)
+class Priced:
+    """Servers whose pages pay a price of their own, in columns."""
+
+    place: NDArray[np.intp]  # as they came into the round
+    wished_per_s: Floats  # at the price that everybody pays
+    kept_per_s: Floats  # at their own
 
 
 @dataclass
@@ -195,21 +209,78 @@ class Round:
         self._bears.extend((timing.mean_s, timing.longest_s, minimum_s))
         self._names.append(server)
 
-    def plan(self, sockets: int, *, margin: float = MARGIN, least_discovery: int = 0) -> Plan:
-        """What holds until the next round, with so many sockets, of which discovery has some in any case."""
-        rows, bears = _columns(self._rows), _columns(self._bears)
-        demand, capacity = Demand(_view(self._server), *rows), Capacity(*bears)
-        left = sockets - least_discovery
-        revision = self._revision(demand, capacity, left, margin)
-        stronger = np.flatnonzero(revision.server_strength > revision.strength)
-        own = {self._names[place]: float(revision.server_strength[place]) for place in stronger.tolist()}
-        apart = _need(demand, capacity, revision, stronger)
-        whole = revision.after.need + revision.after.infeasible_need
-        pools = share_out(sockets, whole - apart, apart, margin=margin, least_discovery=least_discovery)
-        affordable_per_s = _affordable_per_s(capacity, bearable_need(left, margin))
-        return Plan(revision, pools, affordable_per_s, own, self.missed)
+    @property
+    def names(self) -> NDArray[np.uint64]:
+        """The servers counted in, by fingerprint, as they came."""
+        return np.array(self._names, np.uint64)
 
-    def _revision(self, demand: Demand, capacity: Capacity, sockets: int, margin: float) -> Revision:
+    @property
+    def pages(self) -> Floats:
+        """How many pages of each are visited again."""
+        pages = np.bincount(_view(self._server), _columns(self._rows)[2], len(self._names))
+        return pages.astype(np.float64)
+
+    @property
+    def loads_per_s(self) -> Floats:
+        """How many visits the pages of each wish together, as of their last visits."""
+        interval_s, _, pages = _columns(self._rows)
+        return np.bincount(_view(self._server), pages / interval_s, len(self._names)).astype(np.float64)
+
+    @property
+    def limits_per_s(self) -> Floats:
+        """How many visits each bears."""
+        return _most_per_s(Capacity(*_columns(self._bears)))
+
+    def affordable_per_s(self, sockets: int, *, margin: float = MARGIN, least_discovery: int = 0) -> float:
+        """Visits that sockets and politeness allow."""
+        capacity = Capacity(*_columns(self._bears))
+        return _affordable_per_s(capacity, bearable_need(sockets - least_discovery, margin))
+
+    def plan(
+        self, sockets: int, *, margin: float = MARGIN, least_discovery: int = 0, priced: Priced | None = None
+    ) -> Plan:
+        """What holds until the next round, with so many sockets, of which discovery has some in any case.
+
+        Pages of `priced` servers pay a price of their own, so these are asked for no more than they bear;
+        what they would be asked for without it is told as what is wished.
+        """
+        capacity = Capacity(*_columns(self._bears))
+        wished = Demand(_view(self._server), *_columns(self._rows))
+        apart = np.zeros(len(capacity), bool)
+        demand, left = wished, sockets - least_discovery
+        if priced is not None and len(priced.place):
+            wished = _scaled(wished, capacity, priced.place, priced.wished_per_s)
+            demand = _scaled(wished, capacity, priced.place, priced.kept_per_s)
+            apart[priced.place] = True
+        revision = self._revision(wished, demand, capacity, left, margin)
+        stronger = revision.server_strength > revision.strength
+        own = {
+            self._names[at]: float(revision.server_strength[at]) for at in np.flatnonzero(stronger).tolist()
+        }
+        need = _need(demand, capacity, revision, np.flatnonzero(stronger | apart))
+        whole = revision.after.need + revision.after.infeasible_need
+        pools = share_out(sockets, whole - need, need, margin=margin, least_discovery=least_discovery)
+        affordable_per_s = _affordable_per_s(capacity, bearable_need(left, margin))
+        return Plan(revision, pools, affordable_per_s, own, self.missed, self._strengths(priced))
+
+    def _strengths(self, priced: Priced | None) -> dict[int, float]:
+        """How many times as much as it bears each priced server would be asked for."""
+        if priced is None:
+            return {}
+        times = priced.wished_per_s / self.limits_per_s[priced.place]
+        return dict(zip(self.names[priced.place].tolist(), times.tolist(), strict=True))
+
+    def _revision(
+        self, wished: Demand, demand: Demand, capacity: Capacity, sockets: int, margin: float
+    ) -> Revision:
+        """As `_revised` has it of what prices leave; before that stands what is wished without them."""
+        revision = self._revised(demand, capacity, sockets, margin)
+        if wished is demand:
+            return revision
+        loads = wished.loads_per_s(len(capacity), self.rule, NEUTRAL[self.rule])
+        return replace(revision, before=survey(loads, capacity, sockets, missed=sum(self.missed.values())))
+
+    def _revised(self, demand: Demand, capacity: Capacity, sockets: int, margin: float) -> Revision:
         """As `feasible.revise` has it; that nothing need be revised is seen without its search."""
         missed, neutral = sum(self.missed.values()), NEUTRAL[self.rule]
         loads = np.bincount(demand.server, demand.pages / demand.interval_s, len(capacity)).astype(np.float64)
@@ -239,9 +310,22 @@ def _view(of: array[Any]) -> NDArray[Any]:
     return np.frombuffer(of, of.typecode) if of else np.empty(0, of.typecode)
 
 
+def _scaled(demand: Demand, capacity: Capacity, place: NDArray[np.intp], loads_per_s: Floats) -> Demand:
+    """The same demand, but of some servers as much as is said."""
+    loads = np.bincount(demand.server, demand.pages / demand.interval_s, len(capacity))
+    times = np.ones(len(capacity))
+    times[place] = loads[place] / loads_per_s
+    return replace(demand, interval_s=demand.interval_s * times[demand.server])
+
+
+def _most_per_s(capacity: Capacity) -> Floats:
+    """How often each server can be asked: its longest download and the pause fit between two requests."""
+    most_per_s: Floats = 1.0 / np.maximum(capacity.longest_s + capacity.minimum_s, 1e-3)
+    return most_per_s
+
+
 def _affordable_per_s(capacity: Capacity, bearable: float) -> float:
     """Visits a second when every server is asked as often as it can bear, as far as the sockets go."""
-    pause_s = capacity.longest_s + capacity.minimum_s
-    most_per_s: Floats = 1.0 / np.maximum(pause_s, 1e-3)
+    most_per_s = _most_per_s(capacity)
     need = float((most_per_s * capacity.mean_s).sum())
     return float(most_per_s.sum()) * min(1.0, bearable / need if need > 0.0 else 1.0)

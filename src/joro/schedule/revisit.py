@@ -115,8 +115,14 @@ def fitted(
     *,
     expected: Grid | None = None,
     quality: NDArray[np.integer] | None = None,
+    least_price: ArrayLike = 0.0,
+    counted: ArrayLike = 1.0,
 ) -> Revisiting:
-    """The rule with its knob turned so that these pages together wish for `budget_per_s` visits."""
+    """The rule with its knob turned so that these pages together wish for `budget_per_s` visits.
+
+    Under `optimal` some pages pay a `least_price`, that of their server (see `prices`), and only a part of
+    their visits is `counted`, where that does not suffice.
+    """
     if rule.policy == "uniform":
         return replace(rule, knob=len(chances) / budget_per_s)
 
@@ -129,10 +135,21 @@ def fitted(
         turned = replace(rule, knob=knob)
         if log_worth is None:
             return float(visits_per_s(turned, chances, weight, expected=expected, quality=quality).sum())
-        wait = np.clip(_crossing(log_worth, _log_goal(turned, weight)), rule.shortest_s, rule.longest_s)
-        return float(_often(chances, wait, quality).sum())
+        log_goal = _log_goal(turned, weight, least_price)
+        wait = np.clip(_crossing(log_worth, log_goal), rule.shortest_s, rule.longest_s)
+        return float((_often(chances, wait, quality) * np.asarray(counted, np.float64)).sum())
 
     return replace(rule, knob=max(find_price(spent, budget_per_s, near=rule.knob), 1e-18))
+
+
+def visits_at(rule: Revisiting, chances: Grid, prices: Array, *, expected: Grid) -> Array:
+    """How often pages of importance 1 are visited under `optimal` at each of many prices: pages × prices."""
+    log_worth = _log_worth(rule, chances, expected, None)
+    often = np.empty((len(chances), len(prices)))
+    for number, price in enumerate(prices.tolist()):
+        log_goal = np.full((len(chances), 1), np.log(price))
+        often[:, number] = 1 / np.clip(_crossing(log_worth, log_goal), rule.shortest_s, rule.longest_s)
+    return often
 
 
 def _log_worth(
@@ -159,10 +176,10 @@ def _brought(rule: Revisiting, chances: Grid, expected: Grid | None, quality: in
     return np.asarray(brought, np.float32)
 
 
-def _log_goal(rule: Revisiting, weight: Array) -> Array:
+def _log_goal(rule: Revisiting, weight: Array, least_price: ArrayLike = 0.0) -> Array:
     """What a visit must bring to be worth its price."""
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(rule.knob) - np.log(weight)).reshape(-1, 1)
+        return np.asarray(np.log(np.maximum(rule.knob, least_price)) - np.log(weight)).reshape(-1, 1)
 
 
 def _crossing(log_worth: Grid, log_goal: Array) -> Array:
