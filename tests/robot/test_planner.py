@@ -14,7 +14,9 @@ from joro.robot.planner import Planner, combined, last_report
 from joro.schedule.cycle import dues_at
 from joro.schedule.plan import wish
 from joro.schedule.sockets import Pool
+from joro.schedule.turns import Turns
 from joro.store.frontier import Frontier
+from joro.store.queue import URGENT
 from joro.url import fingerprint
 
 SERVERS = [f"http://{number}.example" for number in range(20)]
@@ -116,6 +118,23 @@ def test_servers_whose_pages_wish_nothing_rank_last(frontier: Frontier) -> None:
     planning.round()
     assert planning.rank("http://new.example", 0.0) == math.inf
     assert planning.rank(SERVERS[0], 0.0) < math.inf
+
+
+def test_servers_with_urgent_pages_come_first_and_of_these_who_has_waited_longest(frontier: Frontier) -> None:
+    planning = planner(frontier, sockets=50)
+    for server in SERVERS:
+        frontier.server(server).due = 1
+    news = ["http://news.example", "http://flash.example"]  # one without wishes, one that wishes seldom
+    wish(frontier.server(news[1]).wishes, 1e6, 1.0)
+    frontier.add([f"{server}/article" for server in news], URGENT)
+    frontier.settle(lambda _: 100)
+    frontier.commit(None)
+    planning.round()
+    turns = Turns(planning)
+    for number, server in enumerate([*SERVERS, *news]):
+        turns.enter(server, 1e9 - number)  # news came last, but the last of all has waited longest
+    assert [turns.take(2e9), turns.take(2e9)] == [news[1], news[0]]
+    assert turns.take(2e9) in SERVERS
 
 
 def test_a_round_goes_on_a_slice_at_each_call(frontier: Frontier, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,10 @@ class Ranks:
         self.rank = rank
         self.pool = pool
         self.pools = pools
+        self.urgent: set[str] = set()
+
+    def is_urgent(self, server: str) -> bool:
+        return server in self.urgent
 
     def pool_of(self, server: str) -> Pool:
         return self.pool.get(server, Pool.REFRESH)
@@ -35,6 +39,18 @@ def test_the_server_ready_first_comes_first() -> None:
     turns.enter("b", 20.0)
     turns.enter("a", 10.0)
     assert [turns.take(30.0), turns.take(30.0), turns.take(30.0)] == ["a", "b", None]
+
+
+def test_a_server_that_has_come_to_be_urgent_while_it_waits_is_ranked_anew() -> None:
+    ranks = Ranks(lambda server, _: -math.inf if server in ranks.urgent else 1.0, {}, None)
+    turns = Turns(ranks)
+    for server in "abc":
+        turns.enter(server, 0.0)
+    assert turns.take(1.0) == "a"
+    ranks.urgent.add("c")
+    for _ in range(2):
+        turns.enter("c", 0.0)
+    assert [turns.take(1.0) for _ in range(3)] == ["c", "b", None]
 
 
 def test_nobody_is_taken_before_its_time() -> None:

@@ -28,6 +28,10 @@ class LongestFirst:
         """All in one."""
         return Pool.REFRESH
 
+    def is_urgent(self, server: str) -> bool:
+        """None: where nothing is kept fresh, nobody looks for news."""
+        return False
+
     def rank(self, server: str, ready_at: float) -> float:
         """Pages that wait, times the interval between two visits; a visit takes a moment itself."""
         record = self._frontier.server(server)

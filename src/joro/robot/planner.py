@@ -167,8 +167,17 @@ class Planner:
         is_apart = self.plan is not None and self.plan.is_apart(fingerprint(server))
         return Pool.INFEASIBLE if is_apart else Pool.REFRESH
 
+    def is_urgent(self, server: str) -> bool:
+        """Does a page wait there that is to be visited before all others?"""
+        return self._frontier.is_urgent(server)
+
     def rank(self, server: str, ready_at: float) -> float:
-        """The key of a waiting server: the smallest gets the next socket; infinite without refreshing."""
+        """The key of a waiting server: the smallest gets the next socket; infinite without refreshing.
+
+        News waits for nobody: servers with urgent pages come first, by how long they have waited.
+        """
+        if self.is_urgent(server):
+            return -math.inf
         record = self._frontier.server(server)
         if not record.wishes:
             return math.inf

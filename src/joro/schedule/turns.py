@@ -34,6 +34,9 @@ class Ranking(Protocol):
     def rank(self, server: str, ready_at: float) -> float:
         """The smallest comes first, among those of a pool for known pages."""
 
+    def is_urgent(self, server: str) -> bool:
+        """Does a page wait there that is to be visited before all others?"""
+
 
 class Turns:
     """Servers ordered by the moment they may be visited; those that may, by pool and rank if known."""
@@ -42,6 +45,7 @@ class Turns:
         self._ranking = ranking
         self._ready: dict[Pool, list[tuple[float, float, int, str]]] = {pool: [] for pool in Pool}
         self._pool: dict[str, Pool] = {}  # of servers that are ready, or busy
+        self._hurried: set[str] = set()  # of those that are ready: with an urgent page when they were ranked
         self._taken = [0] * len(Pool)  # sockets of each pool
         self._heap: list[tuple[float, int, str]] = []
         self._ready_at: dict[str, float] = {}  # waiting servers; a heap entry that differs is stale
@@ -97,6 +101,7 @@ class Turns:
                 _, _, _, server = heapq.heappop(self._ready[lender])
                 del self._ready_at[server]
                 self._busy.add(server)
+                self._hurried.discard(server)
                 self._pool[server] = pool
                 self._taken[pool] += 1
                 return server
@@ -119,9 +124,15 @@ class Turns:
         return self._pool.get(server) is Pool.DISCOVERY
 
     def _make_ready(self, server: str, ready_at: float, ranking: Ranking) -> None:
-        """Put a server into the pool it belongs to now; an entry in another one is stale from now on."""
+        """Put a server into the pool it belongs to now; an entry in another one is stale from now on.
+
+        One that has come to be urgent has a second entry, before the others.
+        """
         pool = ranking.pool_of(server)
-        if self._pool.get(server) is not pool:
+        hurries = server not in self._hurried and ranking.is_urgent(server)
+        if hurries:
+            self._hurried.add(server)
+        if hurries or self._pool.get(server) is not pool:
             rank = ranking.rank(server, ready_at) if pool is not Pool.DISCOVERY else 0.0
             self._count += 1
             heapq.heappush(self._ready[pool], (rank, ready_at, self._count, server))
@@ -177,6 +188,7 @@ class Turns:
         self._lines.expect(line, free_at)
         if self._ready_at.get(first, free_at) != free_at:
             self._pool.pop(first, None)
+            self._hurried.discard(first)
             self._push(first, free_at)
 
     def last_in_line(self, most: int) -> list[str]:
@@ -193,6 +205,7 @@ class Turns:
         assert server not in self._busy, f"{server} is being visited"
         self._ready_at.pop(server, None)
         self._pool.pop(server, None)
+        self._hurried.discard(server)
         self._leave_line(server)
 
     def _leave_line(self, server: str) -> None:
