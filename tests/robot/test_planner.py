@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,47 @@ def test_visits_missed_are_told_once(frontier: Frontier) -> None:
     first = planning.round()
     frontier.commit(None)
     assert (first.missed, planning.round().missed) == (3, 0)
+
+
+def test_what_a_server_missed_is_remembered_until_the_next_round(frontier: Frontier) -> None:
+    planning = planner(frontier, sockets=50)
+    frontier.server(SERVERS[0]).missed = 3
+    lately = []
+    for _ in range(3):
+        frontier.commit(None)
+        planning.round()
+        lately.append(frontier.server(SERVERS[0]).missed_lately)
+    assert lately == [3, 0, 0]
+
+
+def test_a_budget_beyond_what_can_be_paid_for_is_told_with_both_figures(frontier: Frontier) -> None:
+    asked = replace(SETTINGS, visits_per_day=10_000_000)
+    planning = Planner(frontier, asked, FakeClock(5.0), sockets=50, minimum_s=lambda *_: 20.0)
+    for server in SERVERS[:2]:
+        wish(frontier.server(server).wishes, 86_400.0, 1.0)
+    frontier.commit(None)
+    report = planning.round()
+    assert report.asked_per_day == 1e7
+    assert report.affordable_per_day == pytest.approx(48.0)  # two pages, every hour
+    assert report.is_overdrawn
+    assert "kept as wished" not in str(report)
+    assert "10,000,000 are asked for, 48 can be made" in str(report)
+
+
+def test_a_budget_that_can_be_paid_for_is_kept_without_a_word(frontier: Frontier) -> None:
+    report = planner(frontier, sockets=50).round()
+    assert not report.is_overdrawn
+    assert "asked for" not in str(report)
+
+
+def test_the_server_hardest_hit_is_told(frontier: Frontier) -> None:
+    planning = planner(frontier, sockets=50)
+    wish(frontier.server(SERVERS[0]).wishes, 1.0, 1.0)  # 1.1 visits a second; it bears one in five
+    frontier.commit(None)
+    report = planning.round()
+    assert (report.servers_revised, report.strength) == (1, 1.0)
+    assert report.most_revised == pytest.approx(5.5, rel=1e-4)
+    assert "1 servers up to 5.5 times less often" in str(report)
 
 
 def test_a_round_is_due_when_its_time_has_come(frontier: Frontier) -> None:

@@ -27,7 +27,7 @@ from joro.robot.batches import Batches
 from joro.robot.lessons import STATE, Lesson, Lessons, dated, looked_at
 from joro.robot.planner import Planner, PlanReport
 from joro.robot.policy import Policy
-from joro.schedule import prior
+from joro.schedule import late, prior
 from joro.schedule.plan import timed, wish
 from joro.schedule.trust import Trust, age_s
 from joro.store.calendar import ENTRY, Entries
@@ -155,9 +155,12 @@ class Keeper:
         if not self._frontier.wait_again(record, first=True, urgent=care.polled):
             return ""
         if abs(date - care.due) > NOTICED * care.interval_s:
-            self._frontier.keep_page(structs.replace(record, upkeep=structs.replace(care, due=date)))
+            care = structs.replace(care, due=date)
+            self._frontier.keep_page(structs.replace(record, upkeep=care))
         server = server_of(record.url)
-        self._frontier.server(server).due += 1
+        known = self._frontier.server(server)
+        known.due += 1
+        late.came(known.waiting, care.interval_s, care.due)
         return server
 
     def _dates(self, popped: Entries) -> NDArray[np.float64]:
@@ -214,6 +217,8 @@ class Keeper:
         server = self._frontier.server(name)
         if before is not None:
             server.due = max(server.due - 1, 0)  # people may have let it wait, uncounted
+            if care is not None and server.waiting:
+                late.left(server.waiting, care.interval_s, care.due)
             if self._has_batches:
                 self._batches.visited(name)
         if visit.response is not None and visit.elapsed_s > 0.0:
@@ -280,7 +285,10 @@ class Keeper:
         if record is None or not self._frontier.wait_again(record, first=True, urgent=urgent):
             return False
         server = server_of(url)
-        self._frontier.server(server).due += 1
+        known = self._frontier.server(server)
+        known.due += 1
+        if record.upkeep is not None:
+            late.came(known.waiting, record.upkeep.interval_s, record.upkeep.due)
         self._urged.append(server)
         return True
 

@@ -25,8 +25,8 @@ from joro.config import Refresh
 from joro.config.servers import servers_like
 from joro.robot.limits import NO_SURCHARGE, Limits
 from joro.robot.policy import Policy
-from joro.schedule import change, cycle, prior
-from joro.schedule.feasible import Rule
+from joro.schedule import change, cycle, late, prior
+from joro.schedule.feasible import NEUTRAL, Rule
 from joro.schedule.plan import Plan, Round, Timing
 from joro.schedule.sockets import Order, Pool, Pools, least_share, priority
 from joro.store.frontier import Frontier
@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 _SUMMED = (
     "servers", "sockets", "bound", "bound_after", "infeasible_servers", "infeasible_after", "missed",
     "visits_per_day", "visits_per_day_after", "for_refresh", "for_discovery", "need", "need_after",
+    "servers_revised", "asked_per_day", "affordable_per_day",
 )  # fmt: skip
 
 #: Before the first page has a wish no server can give anything; no price fits a budget of nothing.
@@ -77,17 +78,36 @@ class PlanReport(msgspec.Struct):
     price: float
     need: float = 0.0  # Σ min(e_i / I_i, 1), before and after
     need_after: float = 0.0
+    servers_revised: int = 0  # that give way more than others, because they bear no more
+    most_revised: float = 1.0  # of the one hardest hit: how many times less often it is visited than wished
+    asked_per_day: float = 0.0  # visits_per_day, this robot's part; 0: as many as can be
+    affordable_per_day: float = 0.0  # that sockets, politeness and least_interval_s allow
 
     @property
     def is_revised(self) -> bool:
         """Did intervals have to give way?"""
         return self.visits_per_day_after < self.visits_per_day * (1 - 1e-9)
 
+    @property
+    def is_overdrawn(self) -> bool:
+        """Does the operator ask for more visits than there can be?"""
+        return self.servers > 0 and self.asked_per_day > self.affordable_per_day * (1 + 1e-9)
+
+    @property
+    def how(self) -> str:
+        """By what intervals gave way."""
+        ways = [f"{self.rule} {self.strength:.3g}"] if self.strength > NEUTRAL[Rule(self.rule)] else []
+        if self.servers_revised:
+            ways.append(f"{self.servers_revised:,} servers up to {self.most_revised:,.3g} times less often")
+        return " and ".join(ways) or self.rule
+
     def __str__(self) -> str:
         """One line."""
-        kept = "kept as wished"
+        kept = "planned as wished" if self.missed or self.is_overdrawn else "kept as wished"
         if self.is_revised:
-            kept = f"cut to {self.visits_per_day_after:,.0f} ({self.rule} {self.strength:.3g})"
+            kept = f"cut to {self.visits_per_day_after:,.0f} ({self.how})"
+        if self.is_overdrawn:
+            kept += f" ({self.asked_per_day:,.0f} are asked for, {self.affordable_per_day:,.0f} can be made)"
         return (
             f"plan: {self.visits_per_day:,.0f} visits a day to {self.servers:,} servers, {kept};"
             f" they need {self.bound} of {self.sockets} sockets, {self.for_discovery} are left for discovery;"
@@ -223,9 +243,8 @@ class Planner:
         seen = 0
         for key, packed in islice(self._frontier.scan(b"s", walk.next_key), servers):
             server, record = key[1:].decode(), _decode(packed)
-            if record.missed:
-                self._frontier.server(server).missed = 0
-            walk.add(fingerprint(server), record, self._minimum_s(server, record))
+            missed = self._count_missed(server, record)
+            walk.add(fingerprint(server), record, self._minimum_s(server, record), missed)
             if self._is_important is not None and self._is_important(server):
                 walk.important.append(fingerprint(server))
             if self.has_cycle(record):
@@ -233,6 +252,31 @@ class Planner:
             walk.next_key = key + b"\0"
             seen += 1
         return seen < servers
+
+    def _count_missed(self, server: str, written: ServerRecord) -> int:
+        """Visits missed since the last round, by pages whose visits came home and by pages that still wait.
+
+        What was told of a page while it waits is not told again when its visit comes home.
+        """
+        if not (written.missed or written.waiting or written.missed_waiting or written.missed_lately):
+            return 0
+        record = self._frontier.server(server)
+        if not record.due:
+            record.waiting.clear()  # with what others have let wait, or taken away, uncounted
+        waiting = late.missed(record.waiting, self._clock.now(), self._kept_s(fingerprint(server)))
+        missed = max(record.missed + waiting - record.missed_waiting, 0)
+        record.missed_waiting = record.missed_waiting + missed - record.missed if record.due else 0
+        record.missed, record.missed_lately = 0, missed
+        return missed
+
+    def _kept_s(self, server: int) -> Callable[[float], float]:
+        """The interval that is kept of one that a page of the server wishes."""
+        plan = self.plan
+
+        def kept_s(wished_s: float) -> float:
+            return wished_s if plan is None else float(plan.page_intervals_s([server], [wished_s], [1.0])[0])
+
+        return kept_s
 
     def _conclude(self, walk: _Walk) -> PlanReport:
         margin, least = self._settings.socket_margin_percent / 100, self._least_discovery
@@ -245,7 +289,11 @@ class Planner:
         self._access_s.clear()
         self._planned_at = self._clock.now()
         self._unrest.add(self._planned_at, self.policy.price, self.plan.revision.strength)
-        self.report = _report(self.plan, self._planned_at, self.sockets, self.policy.price)
+        self.report = structs.replace(
+            _report(self.plan, self._planned_at, self.sockets, self.policy.price),
+            asked_per_day=self._settings.visits_per_day / self._share,
+            affordable_per_day=86_400.0 * self._usable_per_s(walk.planning, affordable),
+        )
         self._frontier.keep(REPORT, msgspec.json.encode(self.report))
         self._frontier.keep(prior.KEPT_AS, prior.packed(self.policy.expectation))
         (log.warning if self.report.is_revised or self.report.missed else log.info)("%s", self.report)
@@ -318,6 +366,11 @@ class Planner:
         """What the pages of servers, by fingerprint, had said when the last round began."""
         return self._said.of(servers)
 
+    def _usable_per_s(self, planning: Round, affordable_per_s: float) -> float:
+        """Visits that can be made and have a use: no page has one more often than in the least interval."""
+        most_per_s = planning.pages / self._settings.least_interval_s
+        return min(float(np.minimum(planning.limits_per_s, most_per_s).sum()), affordable_per_s)
+
     def _budget_per_s(self, affordable_per_s: float) -> float:
         wanted = self._settings.visits_per_day / 86_400.0 / self._share
         budget = min(wanted, affordable_per_s) if wanted else affordable_per_s
@@ -358,11 +411,11 @@ class _Walk:
         self.pages = 0
         self.next_key = b"s"
 
-    def add(self, server: int, record: ServerRecord, minimum_s: float) -> None:
+    def add(self, server: int, record: ServerRecord, minimum_s: float, missed: int) -> None:
         self.pages += sum(count for count, _ in record.wishes.values())
         self.said.add(server, record.said)
         timing = Timing(record.download_s, record.longest_download_s)
-        self.planning.add(server, record.wishes, timing, minimum_s, record.missed)
+        self.planning.add(server, record.wishes, timing, minimum_s, missed)
 
 
 class _Sayings:
@@ -404,7 +457,7 @@ def _report(plan: Plan, time: float, sockets: int, price: float) -> PlanReport:
         after.infeasible_servers, before.missed, plan.revision.rule.value, plan.revision.strength,
         before.visits_per_day, after.visits_per_day, plan.pools.refresh + plan.pools.infeasible,
         plan.pools.discovery, price, before.need + before.infeasible_need,
-        after.need + after.infeasible_need,
+        after.need + after.infeasible_need, len(plan.own.keys() | plan.priced.keys()), plan.most_revised,
     )  # fmt: skip
 
 
@@ -418,4 +471,5 @@ def combined(reports: Sequence[PlanReport]) -> PlanReport:
     """The plans of several robots as one: numbers add up, strength and price are those of the hardest hit."""
     most = max(reports, key=lambda report: report.strength)
     sums = {name: sum(getattr(report, name) for report in reports) for name in _SUMMED}
-    return structs.replace(most, **sums, time=max(report.time for report in reports))
+    latest, hardest = max(report.time for report in reports), max(each.most_revised for each in reports)
+    return structs.replace(most, **sums, time=latest, most_revised=hardest)

@@ -156,6 +156,7 @@ class Plan:
     own: Mapping[int, float]  # strength for those that could not keep pace as wished: they have their pool
     missed: Mapping[int, int]  # visits missed since the last round, of servers that missed any
     priced: Mapping[int, float] = field(default_factory=dict)  # the same, of those that a price keeps down
+    most_revised: float = 1.0  # of all these: how many times less often the hardest hit is visited
 
     def is_apart(self, server: int) -> bool:
         """Does it stand back in a pool of its own, because its pages wish more than it bears?"""
@@ -261,7 +262,8 @@ class Round:
         whole = revision.after.need + revision.after.infeasible_need
         pools = share_out(sockets, whole - need, need, margin=margin, least_discovery=least_discovery)
         affordable_per_s = _affordable_per_s(capacity, bearable_need(left, margin))
-        return Plan(revision, pools, affordable_per_s, own, self.missed, self._strengths(priced))
+        most = _most_cut(wished, demand, revision, stronger | apart)
+        return Plan(revision, pools, affordable_per_s, own, self.missed, self._strengths(priced), most)
 
     def _strengths(self, priced: Priced | None) -> dict[int, float]:
         """How many times as much as it bears each priced server would be asked for."""
@@ -298,6 +300,16 @@ def _need(demand: Demand, capacity: Capacity, revision: Revision, servers: NDArr
     strength = revision.server_strength[demand.server]
     loads = demand.loads_per_s(len(capacity), revision.rule, strength)[servers]
     return float(np.minimum(capacity.mean_s[servers] * loads, 1.0).sum())
+
+
+def _most_cut(wished: Demand, demand: Demand, revision: Revision, servers: NDArray[np.bool_]) -> float:
+    """By how much the visits are cut of that server of which most are cut; 1: by nothing."""
+    if not servers.any():
+        return 1.0
+    before = wished.loads_per_s(len(servers), revision.rule, NEUTRAL[revision.rule])[servers]
+    strength = revision.server_strength[demand.server]
+    after = demand.loads_per_s(len(servers), revision.rule, strength)[servers]
+    return float((before / after).max())
 
 
 def _columns(of: array[float]) -> Floats:
