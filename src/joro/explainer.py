@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from joro.archive.index import CaptureIndex
 from joro.archive.read import response_at
 from joro.archive.times import warc_date
+from joro.config import Config
 from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
 from joro.discover.traps import WATCHED_FROM, Traps
@@ -28,7 +30,11 @@ from joro.index.folding import entry_with_family
 from joro.index.segment import Reader, place
 from joro.model import Capture, Outcome, Page
 from joro.parse.missing import is_sent_home, target_of
-from joro.schedule import change, prior
+from joro.schedule import change, figures, prior
+from joro.schedule.feasible import NEUTRAL, Rule
+from joro.schedule.figures import ServerFigures, figures_of
+from joro.schedule.plan import Timing
+from joro.schedule.revisit import Revisiting
 from joro.store.accounts import FAILED
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier, Queued
@@ -117,6 +123,7 @@ class Explanation:
     upkeep: Keeping | None  # None: not visited again
     due_at: float | None
     due: str
+    server: ServerFigures | None = None  # how its server's pages are kept fresh; None: none is
 
     @property
     def refusal(self) -> Decision | None:
@@ -132,6 +139,47 @@ def explain(collection: Collection, url: str, now: float) -> Explanation:
         for frontier in frontiers:
             stack.callback(frontier.abandon)
         return _Inquiry(collection, frontiers, url, now).explanation()
+
+
+class _Way(msgspec.Struct):
+    """By what all servers gave way in the last planning round: a part of its report."""
+
+    rule: str = Rule.STRETCH.value
+    strength: float = NEUTRAL[Rule.STRETCH]
+
+
+class Portraits:
+    """How the servers of one share are kept fresh, as of the last commit and planning round."""
+
+    def __init__(self, frontier: Frontier, config: Config, manners: Manners) -> None:
+        self._frontier = frontier
+        self._agent = config.identity.name
+        self._manners = manners
+        refresh, packed = config.refresh, frontier.kept(figures.KEPT_AS).get(figures.KEPT_AS)
+        way = msgspec.json.decode(packed, type=_Way) if packed else _Way()
+        policy = Revisiting(
+            policy=refresh.policy,
+            theta=refresh.every_version_percent / 100,
+            shortest_s=refresh.least_interval_s,
+            longest_s=refresh.most_interval_s,
+        )
+        self._terms = figures.Terms(policy, Rule(way.rule), way.strength, _prior(frontier))
+
+    def of(self, server: str, record: ServerRecord) -> ServerFigures:
+        """One server."""
+        return figures_of(self._known(server, record), self._terms)
+
+    def trouble(self, server: str, record: ServerRecord) -> tuple[int, float]:
+        """Visits it missed, and what its pages wish of what it bears: at hand at once."""
+        return record.missed_lately, figures.utilisation(self._known(server, record))
+
+    def _known(self, server: str, record: ServerRecord) -> figures.Server:
+        robots = self._frontier.robots(server)
+        delay = _rules(robots, self._agent).crawl_delay_s if robots else None
+        timing = Timing(record.download_s, record.longest_download_s)
+        minimum_s = self._manners.usual_s(server, record, delay)
+        known = record.wishes, timing, minimum_s, record.said, record.due, record.missed_lately
+        return figures.Server(*known)
 
 
 class _Inquiry:
@@ -172,7 +220,13 @@ class _Inquiry:
             upkeep=self._keeping(),
             due_at=due_at,
             due=due,
+            server=self._server_figures(),
         )
+
+    def _server_figures(self) -> ServerFigures | None:
+        if self._home is None or not self._record.wishes:
+            return None
+        return Portraits(self._home, self._settings, self._manners).of(self._server, self._record)
 
     def _standing(self, captures: tuple[Capture, ...]) -> Standing:
         entry, family = entry_with_family(
@@ -203,8 +257,7 @@ class _Inquiry:
 
     def _prior(self) -> prior.Prior:
         """What the robot last expected of pages of any server."""
-        packed = self._home.kept(prior.KEPT_AS).get(prior.KEPT_AS) if self._home is not None else None
-        return prior.unpacked(packed) if packed else prior.BROAD
+        return _prior(self._home) if self._home is not None else prior.BROAD
 
     def _keeping(self) -> Keeping | None:
         care = self._visited.upkeep if self._visited is not None else None
@@ -351,6 +404,11 @@ class _Inquiry:
         pause_s = self._politeness().interval_s
         first = f"{_pages(before)} of its server first" if before else "the next page of its server"
         return self._ready_at() + before * pause_s, first
+
+
+def _prior(frontier: Frontier) -> prior.Prior:
+    packed = frontier.kept(prior.KEPT_AS).get(prior.KEPT_AS)
+    return prior.unpacked(packed) if packed else prior.BROAD
 
 
 def _rules(record: RobotsRecord, agent: str) -> robotstxt.Robots:

@@ -14,6 +14,7 @@ from joro.discover.seeds import with_scheme
 from joro.explainer import Explanation, LastVisit, duration, moment
 from joro.explainer import explain as explain_url
 from joro.model import Outcome
+from joro.schedule.figures import ServerFigures
 from joro.store.collection import Collection
 from joro.url import canonical, readable
 
@@ -32,7 +33,7 @@ def explain(url: str, collection: Collection, as_json: bool) -> None:
     """Tell how a page was found, what every rule says about it, its visits, and when it is due.
 
     What search makes of it is told, too: is it a near copy of another page, or does it only say that there
-    is no such page?
+    is no such page? And, where pages are kept fresh, how all pages of its server are.
 
     Nothing is asked of the network, and robots may be at work meanwhile: what is told is as of their last
     commit. A URL the collection does not know is judged as if it were given as a seed.
@@ -69,6 +70,25 @@ def _lines(found: Explanation, now: float) -> Iterator[str]:
     yield "\nNext"
     yield from _keeping(found)
     yield f"  It is {_due(found, now)}."
+    if found.server is not None:
+        yield "\nIts server"
+        yield from _server(found.server)
+
+
+def _server(server: ServerFigures) -> Iterator[str]:
+    pages = "1 page is" if server.pages == 1 else f"{server.pages:,} pages are"
+    yield (
+        f"  {pages} visited again: {_number(server.wished_per_day)} visits a day are wished, "
+        f"{100 * server.utilisation:,.0f} % of what it bears."
+    )
+    often = f", one every {duration(server.access_interval_s)}" if server.access_interval_s else ""
+    yield f"  {_number(server.kept_per_day)} a day are kept{often}."
+    yield f"  {server.waiting:,} pages wait, and {server.missed:,} visits were missed as of the last plan."
+    if server.change_interval_s is not None and server.freshness is not None:
+        yield (
+            f"  A usual page changes every {duration(server.change_interval_s)}; "
+            f"they are fresh for {100 * server.freshness:.0f} % of the time, as far as is known."
+        )
 
 
 def _keeping(found: Explanation) -> Iterator[str]:
@@ -82,6 +102,10 @@ def _keeping(found: Explanation) -> Iterator[str]:
         yield f"  A visit every {duration(care.interval_s)} is wished."
     if care is not None and care.absences:
         yield f"  It was gone at the last {care.absences} visits."
+
+
+def _number(visits: float) -> str:
+    return f"{visits:,.0f}" if visits >= 10 else f"{visits:.2f}"
 
 
 def _state(found: Explanation) -> str:

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from joro.cli.options import collection_option
+from joro.cli.stats_servers import hardest, lines
 from joro.errors import CollectionError
 from joro.explainer import moment
 from joro.index.folding import marks
@@ -40,8 +41,16 @@ NAMES = {
 
 @click.command()
 @collection_option
+@click.option(
+    "--servers",
+    "most",
+    default=0,
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Tell of the N servers that missed most visits, or are asked for most, how they are kept fresh.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-def stats(collection: Collection, as_json: bool) -> None:
+def stats(collection: Collection, most: int, as_json: bool) -> None:
     """Show what the collection holds: coverage of pages and servers, the largest servers, archive size.
 
     Every page found stands in exactly one account, every server in the best of its pages' accounts. Where
@@ -53,8 +62,11 @@ def stats(collection: Collection, as_json: bool) -> None:
     joro stats -C my-web
     joro stats -C my-web --json | jq .coverage
     joro stats -C my-web --json | jq .plan
+    joro stats -C my-web --servers 20
     """
     facts = _facts(collection)
+    if most:
+        facts["kept_fresh"] = hardest(collection, most)
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
     else:
@@ -138,6 +150,8 @@ def _print(facts: dict[str, Any]) -> None:
             console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
     for batch in msgspec.convert(facts["batches"], list[BatchReport]):
         console.print(f"  {batch}", highlight=False, markup=False, soft_wrap=True)
+    for line in lines(facts.get("kept_fresh", [])):
+        click.echo(line)
 
 
 def _plan(plan: PlanReport, robots: int) -> Iterator[str]:
@@ -150,11 +164,16 @@ def _plan(plan: PlanReport, robots: int) -> Iterator[str]:
     if plan.is_revised:
         share = 100 * plan.visits_per_day_after / plan.visits_per_day
         yield (
-            f"revised    to {plan.visits_per_day_after:,.0f} visits a day ({share:.1f} %), by {plan.rule}"
-            f" {plan.strength:.3g}, which needs {plan.bound_after} sockets"
+            f"revised    to {plan.visits_per_day_after:,.0f} visits a day ({share:.1f} %, {plan.how}),"
+            f" which needs {plan.bound_after} sockets"
         )
     else:
         yield "revised    nothing: all of it can be kept"
+    if plan.is_overdrawn:
+        yield (
+            f"asked for  {plan.asked_per_day:,.0f} visits a day (visits_per_day); sockets, politeness and"
+            f" least_interval_s allow {plan.affordable_per_day:,.0f}"
+        )
     yield f"sockets    {plan.for_refresh} for known pages, {plan.for_discovery} for new ones"
     yield f"missed     {plan.missed:,} visits in the time before"
     yield f"too much   for {plan.infeasible_servers:,} servers, for {plan.infeasible_after:,} when revised"

@@ -25,7 +25,7 @@ from joro.config import Refresh
 from joro.config.servers import servers_like
 from joro.robot.limits import NO_SURCHARGE, Limits
 from joro.robot.policy import Policy
-from joro.schedule import change, cycle, late, prior
+from joro.schedule import change, cycle, figures, late, prior
 from joro.schedule.feasible import NEUTRAL, Rule
 from joro.schedule.plan import Plan, Round, Timing
 from joro.schedule.sockets import Order, Pool, Pools, least_share, priority
@@ -52,9 +52,6 @@ LOOKED_AT = 0.6
 STEADY = 0.85
 #: Servers looked at in one go while other work waits.
 SLICE = 1_000
-#: Where the last report is remembered, for `joro stats` and the portal.
-REPORT = "plan"
-
 _decode = msgspec.msgpack.Decoder(ServerRecord).decode
 
 
@@ -98,7 +95,8 @@ class PlanReport(msgspec.Struct):
         """By what intervals gave way."""
         ways = [f"{self.rule} {self.strength:.3g}"] if self.strength > NEUTRAL[Rule(self.rule)] else []
         if self.servers_revised:
-            ways.append(f"{self.servers_revised:,} servers up to {self.most_revised:,.3g} times less often")
+            some = "1 server" if self.servers_revised == 1 else f"{self.servers_revised:,} servers up to"
+            ways.append(f"{some} {self.most_revised:,.3g} times less often")
         return " and ".join(ways) or self.rule
 
     def __str__(self) -> str:
@@ -294,7 +292,7 @@ class Planner:
             asked_per_day=self._settings.visits_per_day / self._share,
             affordable_per_day=86_400.0 * self._usable_per_s(walk.planning, affordable),
         )
-        self._frontier.keep(REPORT, msgspec.json.encode(self.report))
+        self._frontier.keep(figures.KEPT_AS, msgspec.json.encode(self.report))
         self._frontier.keep(prior.KEPT_AS, prior.packed(self.policy.expectation))
         (log.warning if self.report.is_revised or self.report.missed else log.info)("%s", self.report)
         return self.report
@@ -463,7 +461,7 @@ def _report(plan: Plan, time: float, sockets: int, price: float) -> PlanReport:
 
 def last_report(frontier: Frontier) -> PlanReport | None:
     """What the last round of a share came to, as of its last commit; None before the first."""
-    packed = frontier.kept(REPORT).get(REPORT)
+    packed = frontier.kept(figures.KEPT_AS).get(figures.KEPT_AS)
     return msgspec.json.decode(packed, type=PlanReport) if packed else None
 
 

@@ -73,7 +73,7 @@ class Market:
         self._rule = rule
         self._servers = servers
         self._known = known
-        self._log_prices = np.log(_prices(rule))
+        self._log_prices = np.log(ladder(rule))
         prices = np.exp(self._log_prices)
         usual = np.broadcast_to(known.weights.astype(np.float32), (len(RATES_PER_S), len(LOG_RATES)))
         exactly = np.eye(len(RATES_PER_S), dtype=np.float32)
@@ -141,6 +141,7 @@ class Market:
             yield here, often * servers.pages[here].reshape(-1, 1)
 
 
-def _prices(rule: Revisiting) -> Array:
+def ladder(rule: Revisiting) -> Array:
+    """Prices from one at which every page is visited as often as may be to one that nobody pays."""
     worth = RATES_PER_S ** (rule.theta - 1)
     return np.geomspace((worth * gain(RATES_PER_S * rule.shortest_s)).min(), worth.max(), STEPS)
