@@ -277,6 +277,26 @@ def test_a_page_is_forbidden_however_its_link_is_written(rule: str, written: str
     assert allows(for_us(f"Disallow: {rule}"), "http://a.jp/elsewhere")
 
 
+@pytest.mark.parametrize(
+    ("rule", "path", "matches"),
+    [
+        ("/path/file-with-a-%2A.html", "/path/file-with-a-*.html", True),
+        ("/path/file-with-a-%2a.html", "/path/file-with-a-%2A.html", True),
+        ("/path/file-with-a-%2A.html", "/path/file-with-a-b.html", False),
+        ("/path/foo-%24", "/path/foo-$", True),
+        ("/path/foo-%24", "/path/foo-$bar", True),
+        ("/path/foo-%24$", "/path/foo-$bar", False),
+        ("/path/foo-%24", "/path/foo-", False),
+        ("/a%2A*%24b$", "/a*x$b", True),
+        ("/a%2A*%24b$", "/ax$b", False),
+    ],
+)
+def test_an_escaped_asterisk_or_dollar_sign_means_itself(
+    rule: str, path: str, matches: bool
+) -> None:  # 2.2.3
+    assert allows(for_us(f"Disallow: {rule}"), path) is not matches
+
+
 @given(st.text(st.characters(min_codepoint=33, exclude_characters="#", codec="utf-8"), min_size=1))
 def test_who_forbids_a_path_as_it_is_written_forbids_the_page_it_leads_to(path: str) -> None:
     path = re.sub(r"\.|(?i:%2e)|[*$]|\s+\Z", "", path.replace("!", " "))  # a space is as likely as a letter
@@ -295,6 +315,7 @@ def test_an_allow_is_taken_by_the_letter() -> None:
     text = for_us("Disallow: /", "Allow: /%62%61%7A")
     assert not allows(text, "/baz")
     assert allows(text, "/%62%61%7A")
+    assert not allows(for_us("Disallow: /", "Allow: /%2A"), "/*")
 
 
 def test_bytes_that_are_no_utf_8_match_their_escapes() -> None:
@@ -348,6 +369,7 @@ def test_robots_txt_itself_is_always_allowed() -> None:  # 2.2.2
         ("Crawl-delay: -1", None),
         ("Crawl-delay: inf", None),
         ("Crawl-delay: soon", None),
+        ("Crawl-delay: " + "9" * 400, 1e9),
         ("Crawl-delay: 2\nCrawl-delay: 7\nCrawl-delay: 3", 7.0),
     ],
 )

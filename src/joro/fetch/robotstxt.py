@@ -6,7 +6,7 @@ Never: fetches anything; takes longer than linear time, whatever the pattern; ra
 Paper: S2, what servers forbid.
 
 RFC 9309, read as Google's parser reads it, because that is what site owners test their files
-against: `docs/concepts/robots-txt.md` lists what it forgives and the three places where we differ.
+against: `docs/concepts/robots-txt.md` lists what it forgives and the four places where we differ.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable
 from operator import itemgetter
 
-from joro.fetch.spelling import spellings
+from joro.fetch.spelling import literal, spellings
 from joro.url import try_canonical
 
 #: RFC 9309, 2.5 wants at least 500 KiB to be read; Google reads no more. So do we.
@@ -38,6 +38,8 @@ _TWO_WORDS = re.compile(rb"([^ \t]+)[ \t]+([^ \t]+)")
 _EVERYONE = re.compile(rb"\*(?:\s|$)")
 _PRODUCT_TOKEN = re.compile(rb"[A-Za-z_-]*")
 _SECONDS = re.compile(rb"\d+(?:\.\d+)?|\.\d+")
+#: Three decades are for ever; 309 digits are infinite, which no JSON can say.
+_LONGEST_DELAY_S = 1e9
 
 #: A URL's path with parameters and query; of anything else that may be given, what Google's parser takes.
 _PATH = re.compile(r"(?://)?(?:[^/?;#]*://)?[^/?;#]*([/?;][^#\0]*)?")
@@ -206,7 +208,7 @@ class _Reader:
             # No standard line, so it closes no group; of several the longest counts.
             seconds = _SECONDS.match(value)
             if seconds:
-                self.group.delay_s = max(float(seconds[0]), self.group.delay_s or 0.0)
+                self.group.delay_s = max(min(float(seconds[0]), _LONGEST_DELAY_S), self.group.delay_s or 0.0)
         else:
             self.closed = True
             self.group.rules.append((value, kind == "allow", number))
@@ -257,8 +259,8 @@ def _rule(pattern: str, value: bytes, allow: bool, line: int) -> _Rule:
     # An asterisk at the end, with or without dollar, adds only weight: a pattern matches prefixes anyway.
     core = pattern[:-1] if ends else pattern.removesuffix("$").rstrip("*")
     if not ends and "*" not in core:
-        return weight, core, (), False, line, value
-    pieces = tuple(core.split("*"))
+        return weight, literal(core), (), False, line, value
+    pieces = tuple(literal(piece) for piece in core.split("*"))
     return weight, pieces[-1], pieces, ends, line, value
 
 

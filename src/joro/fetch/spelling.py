@@ -29,6 +29,9 @@ _IN_QUERY = re.compile(r"[\x00-\x20\"<>\x7f']")
 _EITHER = re.compile(r"[\x00-\x20\"<>\x7f`{}'|^\[\]\\]")
 _EITHER_ESCAPED = re.compile("%(?:27|5[B-E]|60|7[B-D])")
 
+#: Stand for an asterisk and a dollar sign that mean themselves, until a pattern is cut up; no URL has them.
+_STAR, _DOLLAR = "\ue000", "\ue001"
+
 
 def spellings(value: bytes, allow: bool) -> set[str]:
     """All patterns that the value of a rule stands for; none for an empty one."""
@@ -41,7 +44,15 @@ def spellings(value: bytes, allow: bool) -> set[str]:
     ours = respell(written)
     bare = _EITHER_ESCAPED.sub(lambda escape: chr(int(escape[0][1:], 16)), ours)
     escaped = {_escaped(_ALWAYS, bare), _escaped(_EITHER, bare)}
-    return {written, *_in_urls(ours), *_in_urls(bare), *_in_urls(_with_slashes(ours)), *escaped}
+    found = {written, *_in_urls(ours), *_in_urls(bare), *_in_urls(_with_slashes(ours)), *escaped}
+    if "%2A" in written or "%24" in written:
+        found |= {each.replace("%2A", _STAR).replace("%24", _DOLLAR) for each in found}
+    return found
+
+
+def literal(piece: str) -> str:
+    """A piece of a pattern as URLs have it: asterisks and dollar signs that mean themselves put back."""
+    return piece.replace(_STAR, "*").replace(_DOLLAR, "$")
 
 
 def _in_urls(text: str) -> Iterator[str]:
