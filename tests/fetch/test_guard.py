@@ -35,7 +35,22 @@ def test_the_operator_may_open_a_network_and_no_more() -> None:
     guard = Guard(["127.0.0.0/8"])
     assert guard.refusal("127.3.4.5") is None
     assert guard.refusal("::ffff:127.0.0.1") is None
+    assert guard.refusal("64:ff9b::127.0.0.1") is None
     assert guard.refusal("10.0.0.1") is not None
+    assert Guard(["::1/128"]).refusal("::1") is None
+
+
+@pytest.mark.parametrize(
+    ("opened", "address"),
+    [
+        ("127.0.0.0/8", "fd12:3456::5efe:127.0.0.1"),
+        ("127.0.0.0/8", "fe80::5efe:127.0.0.1"),
+        ("fd00::/8", "fd00::5efe:127.0.0.1"),
+    ],
+)
+def test_an_address_that_only_contains_an_opened_one_stays_refused(opened: str, address: str) -> None:
+    assert Guard([opened]).refusal(address) is not None
+    assert Guard(["127.0.0.0/8", "fc00::/7", "fe80::/10"]).refusal(address) is None
 
 
 def test_a_mistyped_network_is_named() -> None:

@@ -51,12 +51,12 @@ class Guard:
 
     def _judge(self, text: str) -> str | None:
         address = ipaddress.ip_address(text.partition("%")[0])
-        readings = _readings(address)
-        if any(each.version == net.version and each in net for each in readings for net in self._allow):
-            return None
-        if any(_is_special(each) for each in readings):
+        if any(_is_special(each) and not self._is_opened(each) for each in _readings(address)):
             return f"{text} is a private or special address"
         return None
+
+    def _is_opened(self, address: Address) -> bool:
+        return any(address.version == net.version and address in net for net in self._allow)
 
 
 def _network(text: str) -> Network:
@@ -80,7 +80,7 @@ def _readings(address: Address) -> list[Address]:
     last = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
     if address in _NAT64:
         return [last]  # how a machine without IPv4 reaches the old web (RFC 6052)
-    if int(address) >> 32 == 0 or int(address) >> 32 & 0xFFFF_FFFF in _ISATAP:
+    if 1 < int(address) < 1 << 32 or int(address) >> 32 & 0xFFFF_FFFF in _ISATAP:  # :: and ::1 carry none
         return [address, last]
     return [address]
 
