@@ -96,6 +96,16 @@ def test_no_more_than_so_many_hold_an_address_within_a_process(tmp_path: Path) -
         assert limits.try_hold("10.0.0.2", 0.0) is not None
 
 
+@pytest.mark.parametrize("other", ["::ffff:10.0.0.1", "::ffff:a00:1", "64:ff9b::a00:1"])
+def test_an_ipv4_address_that_is_reached_by_ipv6_is_the_same_one(tmp_path: Path, other: str) -> None:
+    with limits_at(tmp_path / "a", 1) as limits:
+        assert limits.try_hold(other, 100.0) is not None
+        assert limits.try_hold("10.0.0.1", 100.0) is None
+        assert limits.free_at("10.0.0.1", 101.0, 10.0) == 110.0
+        assert limits.try_hold("::a00:1", 100.0) is not None
+        assert limits.try_hold("fe80::1%eth0", 100.0) is not None
+
+
 def test_as_many_hold_an_address_as_may_now(tmp_path: Path) -> None:
     with limits_at(tmp_path / "a", 1) as limits:
         limits.renew(2)

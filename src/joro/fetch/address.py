@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import fcntl
 import functools
+import ipaddress
 import mmap
 import os
 from pathlib import Path
@@ -28,6 +29,8 @@ from joro.errors import CollectionError
 CELLS = 1 << 20
 #: The most holders an address may have; every cell has room for the locks of so many.
 MOST_HOLDERS = 64
+#: How a machine without IPv4 reaches the old web (RFC 6052).
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 #: How long to leave an address alone at which others are: they may be gone at any moment.
 BUSY_WAIT_S = 0.5
 
@@ -139,4 +142,14 @@ class AddressLimits:
 
 @functools.lru_cache(maxsize=8_192)
 def _cell(address: str) -> int:
-    return xxhash.xxh3_64_intdigest(address.encode()) % CELLS
+    return xxhash.xxh3_64_intdigest(_plain(address).encode()) % CELLS
+
+
+def _plain(address: str) -> str:
+    """One spelling for one host, though it be reached by IPv6 that leads to its IPv4 address."""
+    if ":" not in address:
+        return address
+    number = ipaddress.IPv6Address(address)
+    if number in _NAT64:
+        return str(ipaddress.IPv4Address(int(number) & 0xFFFF_FFFF))
+    return str(number.ipv4_mapped or number)
