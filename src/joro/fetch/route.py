@@ -112,18 +112,18 @@ def proxy_resolves(settings: Fetch) -> bool:
     if not settings.proxy:
         return False
     known = (*_PINNED_PROXIES, *_RESOLVING_PROXIES)
-    parts = urlsplit(settings.proxy)
-    if parts.scheme not in known or not parts.hostname or _port_of(settings.proxy) == 0:
+    scheme = settings.proxy.partition(":")[0].lower()
+    if scheme not in known or _port_of(settings.proxy) == 0:
         raise ConfigError(
             f"fetch.proxy = {settings.proxy!r} is not a proxy we know",
             remedy=f"write one of {', '.join(f'{each}://host:port' for each in known)}",
         )
-    if parts.scheme in _RESOLVING_PROXIES and not settings.proxy_resolves:
+    if scheme in _RESOLVING_PROXIES and not settings.proxy_resolves:
         raise ConfigError(
-            f"fetch.proxy: an {parts.scheme} proxy looks names up, so private addresses are not refused",
+            f"fetch.proxy: an {scheme} proxy looks names up, so private addresses are not refused",
             remedy="let the proxy refuse them and set fetch.proxy_resolves = true, or use socks5://",
         )
-    return parts.scheme in _RESOLVING_PROXIES
+    return scheme in _RESOLVING_PROXIES
 
 
 def family_of(bind_address: str) -> socket.AddressFamily | None:
@@ -140,9 +140,10 @@ def family_of(bind_address: str) -> socket.AddressFamily | None:
         else:
             with socket.socket(family, socket.SOCK_DGRAM) as probe:
                 probe.bind((bind_address, 0))
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a name with a zero byte in it is no name at all
+        reason = error.strerror if isinstance(error, OSError) else None
         raise ConfigError(
-            f"fetch.bind_address: {bind_address} is none of this machine's ({error.strerror or error})",
+            f"fetch.bind_address: {bind_address!r} is none of this machine's ({reason or error})",
             remedy="give one of its addresses or interfaces (`ip address` lists them)",
         ) from None
     return family
