@@ -90,9 +90,32 @@ def test_an_alert_that_cannot_be_delivered_disturbs_nobody(capsys: pytest.Captur
     assert any("more than 100 alerts" in line for line in lines)
 
 
-def test_a_hook_that_is_no_web_address_is_refused_at_the_start() -> None:
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"alert_url": "file:///x"},
+        {"alert_url": "http://"},
+        {"alert_url": "http://[::1/hook"},
+        {"alert_url": "http://a.example:99999/"},
+        {"alert_command": "mail -s 'too much"},
+    ],
+)
+def test_alerts_that_cannot_be_delivered_are_refused_at_the_start(setting: dict[str, str]) -> None:
     async def story() -> None:
-        alerts(alert_url="file:///x")
+        alerts(**setting)
 
-    with pytest.raises(ConfigError, match="alert_url"):
+    with pytest.raises(ConfigError, match=rf"breaker\.{next(iter(setting))} = .* is not a "):
         run(story())
+
+
+def test_a_hook_that_does_not_speak_http_gets_the_next_alert_all_the_same() -> None:
+    async def story() -> None:
+        async with scripted(b"hello\r\n\r\n", close=True) as web:
+            bell = alerts(alert_url=f"http://127.0.0.1:{web.port}/a hook")
+            for _ in range(2):
+                bell.raise_alert(REFUSAL, "http://a.example", "192.0.2.1")
+            await until(lambda: len(web.requests) == 2)
+            await bell.close()
+            assert web.requests[1].startswith(b"POST /a%20hook HTTP/1.1\r\n")
+
+    run(story())

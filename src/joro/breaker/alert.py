@@ -8,6 +8,7 @@ Never: holds up the proxy: deliveries wait in a short queue, and what does not f
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import shlex
 import sys
@@ -19,6 +20,7 @@ from joro.breaker.limits import Refusal
 from joro.clock import Clock
 from joro.config import Breaker
 from joro.errors import ConfigError
+from joro.url import try_canonical
 
 WAITING_ALERTS = 100
 DELIVERY_S = 30.0
@@ -29,13 +31,8 @@ class Alerts:
 
     def __init__(self, settings: Breaker, clock: Clock) -> None:
         self._clock = clock
-        self._command = shlex.split(settings.alert_command)
-        self._url = settings.alert_url
-        if self._url and not self._url.startswith(("http://", "https://")):
-            raise ConfigError(
-                f"breaker.alert_url = {self._url!r} is not a web address",
-                remedy="write http://… or https://…",
-            )
+        self._command = _words_of(settings.alert_command)
+        self._url = _url_of(settings.alert_url)
         self._quarantine_s = settings.quarantine_s
         self._queue: asyncio.Queue[bytes] = asyncio.Queue(WAITING_ALERTS)
         self._courier: asyncio.Task[None] | None = None
@@ -72,7 +69,7 @@ class Alerts:
                 try:
                     async with asyncio.timeout(DELIVERY_S):
                         await deliver(message)
-                except (OSError, TimeoutError, ValueError) as error:
+                except (OSError, TimeoutError, ValueError, http.client.HTTPException) as error:
                     self._log({"failed": "alert", "why": f"{type(error).__name__}: {error}"})
 
     async def _run(self, message: bytes) -> None:
@@ -102,3 +99,23 @@ class Alerts:
         if self._courier is not None:
             self._courier.cancel()
             await asyncio.gather(self._courier, return_exceptions=True)
+
+
+def _words_of(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise ConfigError(
+            f"breaker.alert_command = {command!r} is not a command ({error})",
+            remedy="close the quotes, as for a shell",
+        ) from None
+
+
+def _url_of(text: str) -> str:
+    """The hook in a spelling that can be sent; found out now, not when the first alert is to be delivered."""
+    url = try_canonical(text) if text else ""
+    if url is None:
+        raise ConfigError(
+            f"breaker.alert_url = {text!r} is not a web address", remedy="write http://… or https://…"
+        )
+    return url
