@@ -41,12 +41,29 @@ def test_processes_are_compared_unit_by_unit_and_full_machines_named() -> None:
         ("--machines 1-2 --processes 2", "--machines and --processes exclude each other"),
         ("--machines 1-2 --pages 500", "--machines and --pages exclude each other"),
         ("--machines 1-2 --units 4,8", "--machines goes with one number of units, not 2"),
+        ("--latency inf", "test web: latency = inf s cannot be; give 0 to 60,000 ms"),
+        ("--latency nan", "test web: latency = nan s cannot be"),
+        ("--latency 60001", "test web: latency = 60.001 s cannot be"),
+        ("--latency=-1", "test web: latency = -0.001 s cannot be"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_in_one_line(tmp_path: Path, words: str, problem: str) -> None:
     with pytest.raises(UsageError, match=re.escape(problem)):
         cli.joro.main(["scale-report", *words.split(), "--out", f"{tmp_path}/out"], standalone_mode=False)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words", ["scale-report --units 1 --out", "cooperate-report --seeds 1 --servers 100 --out"]
+)
+def test_a_report_that_cannot_be_written_is_refused_before_anything_is_measured(
+    tmp_path: Path, words: str
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    out = f"{tmp_path}/file/out"
+    with pytest.raises(UsageError, match=re.escape(f"--out {out} cannot be made (Not a directory)")):
+        cli.joro.main([*words.split(), out], standalone_mode=False)
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 @pytest.mark.slow

@@ -111,6 +111,10 @@ def test_from_registering_to_receiving_by_commands_alone(
             ["fetch", "http://127.0.0.1:9", "--token-file", "{t}", "--to", "{o}", "--schedule", "1"],
             "1 fields",
         ),
+        (
+            ["fetch", "http://127.0.0.1:9", "--token-file", "{t}", "--to", "{t}/out"],
+            "t/out cannot be made (Not a directory)",
+        ),
         (["collect", "-C", "{c}", "--now"], "has no source to fetch from"),
         (["party", "add", "-C", "{c}", "../x"], "'../x' is no name"),
         (["party", "add", "-C", "{c}", "x", "--hosts", "["], "--hosts = '['"),

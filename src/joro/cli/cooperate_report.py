@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from joro.cli.options import directory_option, number_option
+from joro.cli.options import directory_option, make_folder, number_option
 from joro.cli.progress import share_bar
 from joro.cli.simulate import how_to_draw
 from joro.errors import UsageError
@@ -40,7 +40,10 @@ def cooperate_report(simulate: bool, run: Path | None, seeds: int, servers: int,
 
     if simulate and run:
         raise UsageError("--simulate and --run exclude each other", remedy="give one of them")
-    files = cooperate_page.write(experiment.read(run), (), out) if run else _simulated(seeds, servers, out)
+    if run:
+        files = cooperate_page.write(experiment.read(run), (), make_folder(out))
+    else:
+        files = _simulated(seeds, servers, make_folder(out))
     click.echo(f"written: {out}/{files[0]} and {len(files) - 1} files beside it{how_to_draw()}")
 
 
@@ -49,7 +52,6 @@ def _simulated(seeds: int, servers: int, out: Path) -> list[str]:
     from joro.simulator import cooperate_page
     from joro.simulator.cooperate import FIRST_SEED, middle, perform
 
-    out.mkdir(parents=True, exist_ok=True)
     trials = []
     with share_bar("simulating") as (start, advance):
         start(seeds)

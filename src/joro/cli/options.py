@@ -47,6 +47,17 @@ def directory_option(*names: str, **more: Any) -> Callable[[F], F]:
     return click.option(*names, type=click.Path(path_type=Path, file_okay=False), metavar="DIR", **more)
 
 
+def make_folder(folder: Path, option: str = "--out") -> Path:
+    """For what will be written: first, not after minutes of work."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{option} {folder} cannot be made ({error.strerror})", remedy="name a folder"
+        ) from None
+    return folder
+
+
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 ca_option = file_option("--ca", help="Certificates to trust beside the known ones (PEM).")
 
@@ -56,6 +67,15 @@ def plain_option(secret: str) -> Callable[[F], F]:
     return click.option(
         "--plain", is_flag=True, help=f"Use http:// although the {secret} can be read on the way."
     )
+
+
+def _named(_ctx: click.Context, _param: click.Parameter, address: str | None) -> str | None:
+    """An empty address would be every one of the machine, without anybody having said so."""
+    if address is not None and not address.strip():
+        raise UsageError(
+            "--address names no address", remedy="give one, like 127.0.0.1, or 0.0.0.0 for everyone"
+        )
+    return address
 
 
 def listening_options(section: str) -> Callable[[F], F]:
@@ -71,7 +91,10 @@ def listening_options(section: str) -> Callable[[F], F]:
                 help=f"Listen on this port (default: {section}.port; 0 = any free one).",
             ),
             click.option(
-                "--address", metavar="ADDRESS", help=f"Listen on this address (default: {section}.address)."
+                "--address",
+                callback=_named,
+                metavar="ADDRESS",
+                help=f"Listen on this address (default: {section}.address).",
             ),
         ):
             command = option(command)

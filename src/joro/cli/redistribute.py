@@ -16,6 +16,7 @@ from joro.cli.options import (
     collection_option,
     directory_option,
     file_option,
+    make_folder,
     number_option,
     plain_option,
     quiet_option,
@@ -292,7 +293,7 @@ def fetch(
     selection = checked(Selection(hosts, begin, end, day, whole))
     caller = _caller(url, **how)
     cron = Cron.parse(schedule) if schedule else None
-    directory.mkdir(parents=True, exist_ok=True)
+    make_folder(directory, "--to")
 
     def attempt() -> Transferred:
         keep, close = _keeping(directory, form)

@@ -12,7 +12,7 @@ from types import FrameType
 import click
 from click.core import ParameterSource
 
-from joro.cli.options import directory_option, number_option
+from joro.cli.options import directory_option, make_folder, number_option
 from joro.cli.scale_machines import MACHINE_UNITS, report_machines
 from joro.errors import UsageError
 from joro.scaling import table
@@ -146,12 +146,12 @@ def scale_report(
     if machines:
         _check_machines(context, units)
     signal.signal(signal.SIGTERM, _interrupt)
-    out.mkdir(parents=True, exist_ok=True)
     if machines:
-        report_machines(machines, units[0] if units else MACHINE_UNITS, latency / 1_000, out)
+        report_machines(machines, units[0] if units else MACHINE_UNITS, latency / 1_000, make_folder(out))
         return
     units = units or USUAL_UNITS
     settings = _web(max(units) * max(processes), pages, latency / 1_000)
+    make_folder(out)
     click.echo(
         table.line(("units", "processes", "pages/s", "MB/s", "robots", "test web", "machine", "limit"))
     )

@@ -21,6 +21,8 @@ ADDRESSING = ("one", "own")
 PROFILES = ("mixed", "bench")
 SIZES = ("power-law", "even")
 LOOPBACK = "127.0.0.0/8"
+#: As long as a robot waits by default (fetch.timeout_s): behind more, there is nothing to see.
+MOST_LATENCY_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,11 @@ class Settings:
             self.pages >= self.hosts, f"pages = {self.pages}", f"give at least one per host ({self.hosts})"
         )
         _check(self.speed >= 0, f"speed = {self.speed}", "give 0 or more")
-        _check(self.latency_s >= 0, f"latency = {self.latency_s}", "give 0 or more")
+        _check(
+            0 <= self.latency_s <= MOST_LATENCY_S,
+            f"latency = {self.latency_s:g} s",
+            f"give 0 to {MOST_LATENCY_S * 1_000:,.0f} ms",
+        )
         _check(
             self.dns_port >= 0 or self.addresses == "one", "own addresses without DNS", "drop one of the two"
         )
