@@ -165,6 +165,14 @@ def test_quotes_stay_readable() -> None:
             '[identity]\ncontact = "a\\nX-Other: b"',
             "joro.toml: identity.contact = 'a\\nX-Other: b' cannot be; write printable ASCII",
         ),
+        *(
+            (
+                f"[{section}]\naddress = ''",
+                f"joro.toml: {section}.address = '' cannot be; "
+                "write an address, like 127.0.0.1, or 0.0.0.0 for everyone",
+            )
+            for section in ("breaker", "manager", "portal")
+        ),
         (
             "[fetch]\nsockets = 0",
             "joro.toml: fetch.sockets = 0 is too small; write 1 or more",

@@ -357,7 +357,8 @@ def test_a_port_that_is_taken_or_no_address_of_ours_is_one_clear_line() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(PortInUse, match=f"127.0.0.1:{port} is in use"):
             run(story(Settings(port=port)))
-    with pytest.raises(UsageError, match=r"192\.0\.2\.1"):
-        run(story(Settings(address="192.0.2.1")))
+    for address in ("192.0.2.1", "\udcff"):
+        with pytest.raises(UsageError, match="is not an address of this machine"):
+            run(story(Settings(address=address)))
     with pytest.raises(ConfigError, match="forbid_addresses"):
         run(story(Settings(port=0, forbid_addresses=("ten",))))

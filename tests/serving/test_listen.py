@@ -27,7 +27,7 @@ def test_a_port_for_root_is_refused() -> None:
         listening_place("127.0.0.1", 80)
 
 
-@pytest.mark.parametrize("address", ["192.0.2.1", "2001:db8::1", "not an address", ""])
+@pytest.mark.parametrize("address", ["192.0.2.1", "2001:db8::1", "not an address", "", "\udcff"])
 def test_an_address_that_is_not_ours_is_refused(address: str) -> None:
     with pytest.raises(UsageError, match="not an address of this machine"):
         listening_place(address, 8765)

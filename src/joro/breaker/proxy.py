@@ -57,7 +57,7 @@ class Breaker:
             self._server = await loop.create_server(
                 lambda: Front(self._hub), settings.address, settings.port, backlog=4_096
             )
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # what no name of a machine can be has no spelling in DNS
             raise _complaint(settings, error) from None
         self.port = self._server.sockets[0].getsockname()[1]
         self._tidying = loop.create_task(self._tidy())
@@ -131,11 +131,12 @@ def _allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _complaint(settings: Settings, error: OSError) -> PortInUse | UsageError:
+def _complaint(settings: Settings, error: OSError | UnicodeError) -> PortInUse | UsageError:
     where = f"{settings.address}:{settings.port}"
-    if error.errno == errno.EADDRINUSE:
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.EADDRINUSE:
         return PortInUse(f"{where} is in use", remedy="stop what serves there, or choose another --port")
-    if error.errno == errno.EACCES:
+    if number == errno.EACCES:
         return PortInUse(
             f"port {settings.port} is reserved for root", remedy="choose a --port of 1024 or more"
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from joro.cli.options import file_option
+from joro.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -20,5 +21,10 @@ def announce(ready_file: Path | None, *ports: int) -> None:
     """Write the ports, one a line, at once: whoever sees the file sees all of it."""
     if ready_file is not None:
         draft = ready_file.with_name(f"{ready_file.name}.new")
-        draft.write_text("".join(f"{port}\n" for port in ports), encoding="utf-8")
-        draft.rename(ready_file)
+        try:
+            draft.write_text("".join(f"{port}\n" for port in ports), encoding="utf-8")
+            draft.rename(ready_file)
+        except OSError as error:
+            raise UsageError(
+                f"{ready_file} cannot be written ({error.strerror})", remedy="name another with --ready-file"
+            ) from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from joro.config.declare import Form, setting
+from joro.config.listening import LISTENING
 
 _RULE = Form(r"plan|equalise|random|hash", "plan, equalise, random or hash")
 
@@ -35,7 +36,7 @@ class Cooperate:
 class Manager:
     """What a manager promises robots, and how it shares servers out."""
 
-    address: str = setting("127.0.0.1", "address the manager listens on")
+    address: str = setting("127.0.0.1", "address the manager listens on", form=LISTENING)
     port: int = setting(8768, "port the manager listens on", least=0, most=65_535)
     certificate: str = setting("", "PEM file to speak https with, together with its key")
     key: str = setting("", "PEM file of the certificate's key")

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from joro.config.declare import setting
+from joro.config.declare import Form, setting
+
+#: An empty one would be every address of the machine, without anybody having said so.
+LISTENING = Form(r"[!-~]+", "an address, like 127.0.0.1, or 0.0.0.0 for everyone")
 
 
 @dataclass(frozen=True)
 class Portal:
     """Where people look at the collection."""
 
-    address: str = setting("127.0.0.1", "address the portal listens on")
+    address: str = setting("127.0.0.1", "address the portal listens on", form=LISTENING)
     port: int = setting(8765, "port the portal listens on", least=0, most=65_535)
 
 
@@ -24,7 +27,7 @@ class Portal:
 class Breaker:
     """Where `joro breaker` stops whoever asks too much; each limit well above what politeness ever needs."""
 
-    address: str = setting("127.0.0.1", "address the breaker listens on")
+    address: str = setting("127.0.0.1", "address the breaker listens on", form=LISTENING)
     port: int = setting(8766, "port the breaker listens on", least=0, most=65_535)
     per_server_per_minute: int = setting(60, "requests to one server in any 60 seconds", least=1)
     per_address_per_minute: int = setting(120, "requests to one IP address in any 60 seconds", least=1)

@@ -44,18 +44,19 @@ def listening_place(address: str, port: int) -> tuple[str, int]:
             if not address:
                 raise OSError  # to the system it means everywhere, to a person nothing
             probe.bind((address, port))
-        except OSError as error:
+        except (OSError, TypeError) as error:  # what no name of a machine can be has no spelling in DNS
             raise _complaint(address, port, error) from None
         number, taken, *_ = probe.getsockname()
         return number, taken
 
 
-def _complaint(address: str, port: int, error: OSError) -> PortInUse | UsageError:
-    if error.errno == errno.EADDRINUSE:
+def _complaint(address: str, port: int, error: OSError | TypeError) -> PortInUse | UsageError:
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.EADDRINUSE:
         return PortInUse(
             f"{address}:{port} is in use", remedy="stop what serves there, or choose another --port"
         )
-    if error.errno == errno.EACCES:
+    if number == errno.EACCES:
         return PortInUse(f"port {port} is reserved for root", remedy="choose a --port of 1024 or more")
     return UsageError(
         f"{address!r} is not an address of this machine", remedy="use 127.0.0.1, or 0.0.0.0 for everyone"
