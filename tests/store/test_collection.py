@@ -83,6 +83,19 @@ def test_a_part_that_was_deleted_is_made_again(collection: Collection) -> None:
     assert collection.archive == collection.path / "archive"
 
 
+@pytest.mark.parametrize("part", ["frontier", "archive", "index", "orders", "logs"])
+def test_a_part_that_is_no_directory_is_named(collection: Collection, part: str) -> None:
+    place = collection.path / part
+    place.rmdir()
+    place.write_text("junk")
+    with pytest.raises(CollectionError, match=f"{part} is no directory; move it away"):
+        collection.part(part)
+    place.unlink()
+    place.symlink_to(collection.path / "nowhere")
+    with pytest.raises(CollectionError, match=f"{part} is no directory.*where the link leads"):
+        collection.part(part)
+
+
 def test_one_process_at_a_time_holds_the_lock(collection: Collection) -> None:
     with hold(collection) as holder, pytest.raises(CollectionError) as caught, collection.lock("robot"):
         pass

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from joro.errors import CollectionError
 from joro.model import Outcome, Visit
 from joro.store.calendar import entries, entries_in
 from joro.store.frontier import Frontier
-from joro.store.layout import reshare, set_share_count, shares
+from joro.store.layout import reshare, set_share_count, share_count, shares
 from joro.store.records import Upkeep
 from joro.url import fingerprint, server_of
 
@@ -44,6 +47,25 @@ def dates(directory: Path, count: int) -> list[set[bytes]]:
         found.append({entry.tobytes() for block in blocks for entry in block})
         frontier.abandon()
     return found
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"two", b"", b"-1", b"1.5", b"99999999"])
+def test_a_layout_that_is_damaged_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "layout").write_bytes(content)
+    with pytest.raises(CollectionError, match=r"layout cannot be read .*0-of-2 and 1-of-2"):
+        share_count(tmp_path)
+
+
+def test_a_layout_that_is_no_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "layout").mkdir()
+    with pytest.raises(CollectionError, match=r"layout cannot be read \(Is a directory\)"):
+        share_count(tmp_path)
+
+
+def test_before_the_first_crawl_there_are_no_shares(tmp_path: Path) -> None:
+    assert share_count(tmp_path) == 0
+    set_share_count(tmp_path, 2)
+    assert share_count(tmp_path) == 2
 
 
 def test_every_date_goes_along_to_another_number_of_shares_and_back(tmp_path: Path) -> None:

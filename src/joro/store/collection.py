@@ -61,7 +61,14 @@ class Collection:
         """The directory of one part, made when missing."""
         assert name in PARTS, name
         directory = self.path / name
-        directory.mkdir(exist_ok=True)
+        try:
+            directory.mkdir(exist_ok=True)
+        except FileExistsError:
+            raise CollectionError(
+                f"{directory} is no directory", remedy="move it away, or mend where the link leads"
+            ) from None
+        except OSError as error:
+            raise _unusable(directory, error) from None
         return directory
 
     @property

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rocksdict import WriteBatch
 
+from joro.errors import CollectionError
 from joro.store.calendar import entries_in, key_like
 from joro.store.durable import write_whole
 from joro.store.frontier import Frontier
@@ -29,15 +30,30 @@ from joro.url import fingerprint, server_of
 _BATCH = 50_000
 #: Remembered by name, and true of every share when it is of all.
 _OF_ALL = ("adopted",)
+#: Of the number of shares, at most: so many processes no machine has.
+_DIGITS = 4
 _ADDED = ("found", "visited", "over_quota", "trapped", "bytes")
 
 
 def share_count(directory: Path) -> int:
     """How many shares there are; 0 before the first crawl."""
     try:
-        return int((directory / "layout").read_text())
+        text = (directory / "layout").read_bytes()
     except FileNotFoundError:
         return 0
+    except OSError as error:
+        raise _damaged(directory, error.strerror or str(error)) from None
+    number = text.strip()
+    if not number.isdigit() or len(number) > _DIGITS:
+        raise _damaged(directory, "not a number of shares")
+    return int(number)
+
+
+def _damaged(directory: Path, why: str) -> CollectionError:
+    return CollectionError(
+        f"{directory / 'layout'} cannot be read ({why})",
+        remedy="write the number into it that its folders have: 2 for 0-of-2 and 1-of-2",
+    )
 
 
 def shares(directory: Path, count: int) -> list[Path]:
