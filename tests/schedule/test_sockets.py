@@ -53,6 +53,12 @@ def test_what_sockets_can_bear_never_wants_more_of_them(sockets: int) -> None:
     assert wanted(bearable_need(sockets)) <= max(sockets, 3)
 
 
+def test_few_sockets_bear_what_they_were_measured_to_bear_and_more_sockets_more() -> None:
+    bears = [bearable_need(sockets) for sockets in range(6)]
+    assert bears[:3] == pytest.approx([0.0, 0.3, 0.6])
+    assert bears == sorted(bears)
+
+
 def test_the_surplus_goes_to_discovery() -> None:
     assert share_out(100, need=27.54, infeasible_need=3.2) == Pools(refresh=38, infeasible=4, discovery=58)
 
