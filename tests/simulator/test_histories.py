@@ -68,6 +68,7 @@ def test_the_half_of_a_page_depends_on_its_name_alone() -> None:
         (b"a\t1\tfirst\n", "records no change"),
         (b"a\t1\n", "line 1 is no change: 'a.t1'"),
         (b"a\tnow\tchange\n", "line 1 is no change"),
+        (b"a\t" + b"9" * 350 + b"\tchange\n", "line 1 is no change"),
         (b"\xff\xfe", "cannot be read"),
     ],
 )

@@ -10,6 +10,7 @@ from joro.archive.names import sorted_index
 from joro.config import Config
 from joro.errors import CollectionError, UsageError
 from joro.model import DAY_S
+from joro.schedule.feasible import Rule
 from joro.simulator.log import Book, read, size_of
 from joro.store.collection import Collection
 
@@ -63,6 +64,20 @@ def test_a_page_visited_several_times_keeps_its_own_interval() -> None:
 def test_lines_that_are_no_visits_are_counted(tmp_path: Path) -> None:
     book = read(sent(LINES + b'"http://a.example/",1\n"no url",1,2,3,"x"\n', tmp_path))
     assert (book.visits, book.unreadable) == (4, 2)
+
+
+def test_a_line_with_a_time_that_cannot_be_is_no_visit(tmp_path: Path) -> None:
+    book = read(sent(LINES + b'"http://a.example/",1,2,' + b"9" * 400 + b',"x"\n', tmp_path))
+    assert (book.visits, book.unreadable) == (4, 1)
+
+
+def test_pages_ask_for_what_their_server_is_visited_for(tmp_path: Path) -> None:
+    book = read(sent(LINES, tmp_path))
+    population = book.population(revisit_s=DAY_S)
+    demand = book.demand(population.names, revisit_s=DAY_S)
+    assert (demand.server.tolist(), demand.pages.tolist()) == ([0, 1], [2.0, 1.0])
+    loads = demand.loads_per_s(2, Rule.STRETCH, 1.0)
+    assert (1 / loads).tolist() == pytest.approx(population.interval_s.tolist())
 
 
 def test_a_damaged_log_is_named(tmp_path: Path) -> None:

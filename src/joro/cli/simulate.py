@@ -198,14 +198,14 @@ def _try_out(
     "--revisit",
     default=7.0,
     show_default=True,
-    type=Number(min=1e-4),
+    type=Number(min=1e-4, max=36_500),
     metavar="DAYS",
     help="How often a page is to be visited, where the log does not tell.",
 )
 @click.option(
     "--elapsed",
     default=0.0,
-    type=Number(min=0.0),
+    type=Number(min=0.0, max=DAY_S),
     metavar="SECONDS",
     help="Assume this download time for servers without a recorded one.",
 )
@@ -213,7 +213,7 @@ def _try_out(
     "--minimum",
     default=1.0,
     show_default=True,
-    type=Number(min=0.0),
+    type=Number(min=0.0, max=365 * DAY_S),
     metavar="SECONDS",
     help="Pause between two requests to a server.",
 )
@@ -223,7 +223,7 @@ def _try_out(
     default=Rule.STRETCH.value,
     show_default=True,
     type=click.Choice([rule.value for rule in Rule]),
-    help="What gives way where the schedule cannot be kept.",
+    help="What gives way where the schedule cannot be kept (thin: as stretch, for a log knows no weights).",
 )
 def replay(
     source: Path,
@@ -248,6 +248,7 @@ def replay(
     """
     from joro.simulator.trial import Trial
 
+    is_new = out is not None and not out.exists()
     make_folder(out)
     book = _read(source)
     everyone = book.population(revisit * DAY_S, elapsed)
@@ -260,10 +261,15 @@ def replay(
         outcomes = _run(feasible, trials)
         _show(outcomes, feasible.need)
         _draw(feasible, outcomes, out)
-    revision = _revise(Rule(rule), everyone, numbers[-1], minimum)
+    else:
+        _draw_nothing(out, is_new)
+    demand = book.demand(everyone.names, revisit * DAY_S)
+    revision = _revise(Rule(rule), demand, everyone, numbers[-1], minimum)
     click.echo(str(revision))
     if revision.is_needed:
-        revised = everyone.revisited(everyone.interval_s * _stretch(revision, everyone))
+        if revision.rule is Rule.THIN:
+            click.echo("No page of a log weighs more than another, so thin did what stretch does.")
+        revised = everyone.revisited(_revised_s(revision, demand, len(everyone)))
         missed = _run(revised, [Trial(numbers[-1], Order.EDF, days, phase_seed, minimum)])[0].missed
         click.echo(f"Simulated with the revised intervals, EDF misses {missed:,} visits.")
 
@@ -299,20 +305,17 @@ def _describe(book: Book, everyone: Population, minimum_s: float) -> None:
         click.echo(f"cannot keep pace: {', '.join(worst)}{f' and {more:,} more' if more else ''}")
 
 
-def _revise(rule: Rule, everyone: Population, sockets: int, minimum_s: float) -> Revision:
+def _revise(rule: Rule, demand: Demand, everyone: Population, sockets: int, minimum_s: float) -> Revision:
     import numpy as np
 
-    ones = np.ones(len(everyone))
-    demand = Demand(np.arange(len(everyone)), everyone.interval_s, ones, ones)
-    return revise(rule, demand, Capacity(everyone.mean_s, everyone.longest_s, minimum_s * ones), sockets)
+    minimum = np.full(len(everyone), minimum_s)
+    return revise(rule, demand, Capacity(everyone.mean_s, everyone.longest_s, minimum), sockets)
 
 
-def _stretch(revision: Revision, everyone: Population) -> Any:
-    """By what each server's interval grows."""
-    from joro.schedule.feasible import revised_interval_s
-
-    revised = revised_interval_s(revision.rule, everyone.interval_s, 1.0, revision.server_strength)
-    return revised / everyone.interval_s
+def _revised_s(revision: Revision, demand: Demand, servers: int) -> Any:
+    """The access interval of each server, when its pages have given way."""
+    strength = revision.server_strength[demand.server]
+    return 1.0 / demand.loads_per_s(servers, revision.rule, strength)
 
 
 def _run(population: Population, trials: Sequence[Trial]) -> list[Outcome]:
@@ -347,6 +350,15 @@ def _draw(population: Population, outcomes: Sequence[Outcome], out: Path | None)
     ]
     files = [name for figure in every for name in figures.write(figure, out)]
     click.echo(f"written: {len(files)} files in {out}{how_to_draw()}")
+
+
+def _draw_nothing(out: Path | None, is_new: bool) -> None:
+    """No server is left whose schedule could be kept."""
+    if out is None:
+        return
+    click.echo("No server can keep its schedule, so there is no figure to write.")
+    if is_new:
+        out.rmdir()
 
 
 def make_folder(out: Path | None) -> None:

@@ -26,6 +26,8 @@ from joro.simulator.world import RecordedWorld
 #: The last four years and a bit, in which most of the pages recorded at all were recorded.
 DAYS = 1_534.0
 HALVES = ("tuning", "testing")
+#: Digits of a Unix time, with a sign; more would be some other number.
+_LONGEST_MOMENT = 13
 
 
 def recorded(file: Path, half: str | None = None, days: float = DAYS) -> RecordedWorld:
@@ -79,6 +81,8 @@ def _rows(file: Path) -> Iterator[tuple[str, float, str]]:
             continue
         try:
             page, moment, kind = words
+            if len(moment) > _LONGEST_MOMENT:
+                raise ValueError
             yield page, int(moment), kind
         except ValueError:
             raise UsageError(

@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 import zlib
 from array import array
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from joro.archive.names import warcs
 from joro.archive.times import time_of_stamp
 from joro.errors import UsageError
 from joro.model import DAY_S
+from joro.schedule.feasible import Demand
+from joro.schedule.serialize import load_per_s
 from joro.simulator.population import PAGE_BYTES, Population, population
 from joro.store.collection import Collection
 from joro.url import fingerprint, server_of, try_canonical
@@ -39,7 +42,7 @@ SHORTEST_S = 0.001
 _GZIP = b"\x1f\x8b"
 _CHUNK = 1 << 20
 _LONGEST_LINE = 16 << 20
-_VISIT = re.compile(r'"([^"]+)"\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,')
+_VISIT = re.compile(r'"([^"]+)"\s*,\s*(\d{1,15})\s*,\s*(\d{1,15})\s*,\s*(\d{1,15})\s*,')
 
 
 class _Line(msgspec.Struct):
@@ -98,7 +101,7 @@ class Book:
                 f"none of {self.visits:,} visits tells how long it took",
                 remedy="assume a time for all of them: --elapsed 1",
             )
-        intervals = [1.0 / _load_per_s(self.servers[name], revisit_s) for name in chosen]
+        intervals = [1.0 / load_per_s(_intervals_s(self.servers[name], revisit_s)) for name in chosen]
         return population(
             np.array(intervals),
             np.array([len(times) for times in chosen.values()]),
@@ -107,13 +110,21 @@ class Book:
             names=tuple(chosen),
         )
 
+    def demand(self, names: Sequence[str], revisit_s: float = REVISIT_S) -> Demand:
+        """What the pages of these servers ask for, in the same order; none weighs more than others."""
+        rows = [
+            (place, interval_s, pages)
+            for place, name in enumerate(names)
+            for interval_s, pages in Counter(_intervals_s(self.servers[name], revisit_s)).items()
+        ]
+        server, interval_s, pages = (np.array(column) for column in zip(*rows, strict=True))
+        return Demand(server, interval_s, np.ones(len(rows)), pages.astype(np.float64))
 
-def _load_per_s(server: _Server, revisit_s: float) -> float:
-    """Σ 1 / I_ij; a page visited several times keeps the interval it was visited at."""
-    return sum(
-        (visits - 1) / (last - first) if last > first else 1.0 / revisit_s
-        for visits, first, last in server.pages.values()
-    )
+
+def _intervals_s(server: _Server, revisit_s: float) -> Iterator[float]:
+    """I_ij of each page; one visited several times keeps the interval it was visited at."""
+    for visits, first, last in server.pages.values():
+        yield (last - first) / (visits - 1) if last > first else revisit_s
 
 
 def read(path: Path, progress: Callable[[int], object] = lambda _: None) -> Book:
@@ -142,10 +153,11 @@ def _archived(collection: Collection, progress: Callable[[int], object]) -> Book
             try:
                 _, stamp, text = line.split(b" ", 2)
                 visit, time_s = _decode(text), time_of_stamp(stamp.decode())
+                length = int(visit.length)
             except ValueError:
                 book.unreadable += 1
                 continue
-            book.note(visit.url, visit.elapsed_ms / 1_000, int(visit.length), time_s)
+            book.note(visit.url, visit.elapsed_ms / 1_000, length, time_s)
         progress(len(index))
     return book
 
