@@ -38,7 +38,9 @@ class Refresh:
         least=0,
         most=100,
     )
-    least_interval_s: float = setting(3_600.0, "no page is visited again sooner", least=1.0)
+    least_interval_s: float = setting(
+        3_600.0, "no page is visited again sooner; under optimal, nor sooner than in a minute", least=1.0
+    )
     most_interval_s: float = setting(5_184_000.0, "every page is visited again after this time", least=60.0)
     first_interval_s: float = setting(
         604_800.0, "wait before the second visit, until the crawl has seen how pages change", least=1.0

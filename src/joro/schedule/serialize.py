@@ -2,8 +2,10 @@
 
 In:    the revisit intervals of a server's pages; when a download started and ended.
 Out:   one access interval for the server's single stream of requests, its periods, deadlines and idle times.
-Never: looks at a clock or a socket: times are numbers. The robot calls these functions, and the simulator
-       compiles the very same ones to machine code (`simulator.engine`): they take and give plain numbers.
+Never: looks at a clock or a socket: times are numbers. The simulator compiles these functions to machine code
+       (`simulator.engine`), so they take and give plain numbers. The robot calls the first of them: load,
+       access interval, and the deadline by which waiting servers are ordered. When a server is ready again
+       is up to politeness there, and what was missed is counted by page (`late`).
 Paper: S0 2.2 and 2.4, equations (2), (3), (5), (6).
 
 A server with access interval I is visited once in each of its periods. Period k of a server is the time from
