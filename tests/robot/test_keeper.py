@@ -213,6 +213,33 @@ def test_a_failure_teaches_nothing_and_keeps_the_interval(stage: Stage) -> None:
     assert (stage.care.history, stage.care.interval_s, stage.record.outcome) == (b"", HOUR, "timeout")
 
 
+def redirected(stage: Stage, digest: str) -> None:
+    come_due(stage)
+    page = stage.frontier.take(A)
+    assert page is not None
+    before = stage.keeper.before(page)
+    response = Response(302, b"", b"", {"location": "/login"})
+    visit = Visit(page, stage.now, Outcome.REDIRECT, response=response, elapsed_s=1.0)
+    stage.frontier.done(visit, 3, stage.keeper.learn(visit, before, digest, 0))
+    stage.commit()
+
+
+def test_a_redirect_says_nothing_about_change(stage: Stage) -> None:
+    redirected(stage, "moved")
+    redirected(stage, "moved elsewhere")
+    assert (stage.care.history, stage.record.outcome) == (b"", "redirect")
+
+
+def test_the_page_after_a_redirect_is_compared_with_nothing(stage: Stage) -> None:
+    redirected(stage, "moved")
+    come_due(stage)
+    stage.visit()
+    assert stage.care.history == b""
+    come_due(stage)
+    stage.visit(digest="two", main=2)
+    assert changes(stage) == (1, 1)
+
+
 def test_a_page_gone_is_looked_for_again_and_then_given_up(stage: Stage) -> None:
     come_due(stage)
     stage.visit(Outcome.GONE, digest="", main=0)

@@ -51,6 +51,8 @@ KEPT = frozenset({Outcome.OK, Outcome.NOT_MODIFIED, Outcome.REDIRECT})
 #: At hand: an enumeration takes as long to name one of its members as all the rest of a comparison.
 _OK: Final = Outcome.OK
 _NOT_MODIFIED: Final = Outcome.NOT_MODIFIED
+_REDIRECT: Final = Outcome.REDIRECT
+_REDIRECTED: Final = Outcome.REDIRECT.value
 
 _KEPT_WORDS = frozenset(outcome.value for outcome in KEPT)
 #: Pages that get a date between two commits.
@@ -227,7 +229,7 @@ class Keeper:
             )
         if care is not None and digest != care.body:
             server.validated = validated(server.validated, visit, care, digest)
-        lesson = self._lesson(visit, care, digest, main, server)
+        lesson = self._lesson(visit, before, digest, main, server)
         if read_at is not None:  # a source is never given up
             lesson.after, lesson.read_at = lesson.after or _copied(care), read_at
         after = lesson.after
@@ -247,14 +249,17 @@ class Keeper:
         self._lessons.learn()
 
     def _lesson(
-        self, visit: Visit, care: Upkeep | None, digest: str, main: int, server: ServerRecord
+        self, visit: Visit, before: PageRecord | None, digest: str, main: int, server: ServerRecord
     ) -> Lesson:
+        care = before.upkeep if before is not None else None
         lesson = Lesson(visit.page, visit.time, care, None, server=server)
         if visit.outcome is _OK or visit.outcome in KEPT:
             lesson.after, lesson.is_seen = seen(visit, care, digest, main), True
             if self._settings.languages and lesson.after.captured_at == visit.time:
                 lesson.after.language = _language_of(visit)
-            if care is not None and care.body:
+            # A redirect is not the page: it does not say whether that changed, nor does the page after it.
+            is_page = visit.outcome is not _REDIRECT and before is not None and before.outcome != _REDIRECTED
+            if care is not None and care.body and is_page:
                 lesson.elapsed_s = max(visit.time - care.seen_at, 1e-3)
                 lesson.changed = is_changed(visit, care, digest, main)
                 _hear(visit, care, lesson, server)
