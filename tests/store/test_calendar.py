@@ -51,6 +51,17 @@ def test_pages_come_in_the_order_in_which_they_are_due(db: Rdict) -> None:
     assert marks(calendar.pop(30.0, 10)) == [3, 2, 1]
 
 
+def test_sources_wait_for_no_page(db: Rdict) -> None:
+    calendar = filled(db, *(float(due) for due in range(5_000)))
+    calendar.sources.push(entries([9_000.0, 4e5, 9e9], [1, 2, 3], 1, 7, b"s"))
+    commit(calendar, db)
+    again = Calendar(db)
+    assert marks(again.sources.pop(1e6, 10)) == [1, 2]
+    assert len(again.pop(math.inf, 10_000)) == 5_000
+    commit(again, db)
+    assert marks(Calendar(db).sources.pop(math.inf, 10)) == [3]
+
+
 def test_a_page_is_not_handed_out_twice(db: Rdict) -> None:
     calendar = filled(db, 10.0, 20.0)
     assert marks(calendar.pop(10.0, 1)) == [1]

@@ -4,6 +4,7 @@ from itertools import count
 from pathlib import Path
 
 import hypothesis.strategies as st
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -117,6 +118,16 @@ def live(desk: Desk, steps: list[tuple[str, str, int]]) -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("handover")
+
+
+def test_sources_of_a_server_that_comes_have_their_dates_apart(folder: Path) -> None:
+    desk = Desk(folder)
+    pages = [PageRecord(f"{A}/{n}", 0, 5.0, "ok", 200, upkeep=Upkeep(due=9.0, polled=n == 1)) for n in (1, 2)]
+    keys = [b"p" + fingerprint(page.url).to_bytes(8, "big") for page in pages]
+    desk.frontier.adopt(A, dict(zip(keys, map(msgspec.msgpack.encode, pages), strict=True)), dates)
+    desk.commit()
+    found = [shelf.pop(10.0, 9)["mark"] for shelf in (desk.frontier.calendar.sources, desk.frontier.calendar)]
+    assert [marks.tolist() for marks in found] == [[fingerprint(page.url)] for page in pages]
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -121,15 +121,23 @@ class Keeper:
         if not self.enabled:
             return []
         urged, self._urged = self._urged, []
+        calendar = self._frontier.calendar
+        sources = self._let_wait(calendar.sources.pop(self._clock.now(), BATCH))
         until, room = self._batches.room(BATCH)
-        popped = self._frontier.calendar.pop(until, room) if room else _NO_ENTRIES
+        popped = calendar.pop(until, room) if room else _NO_ENTRIES
         due = self.sift(popped) if len(popped) else popped
-        records = self._frontier.records(due["mark"])
-        rows = zip(records, due["version"].tolist(), due["due"].tolist(), strict=True)
-        waiting = [server for row in rows if (server := self._wait_since(*row))]
+        waiting = self._let_wait(due)
         if room:
             self._batches.brought(waiting, is_last=len(popped) < room)
-        return urged + waiting
+        return urged + sources + waiting
+
+    def _let_wait(self, due: Entries) -> list[str]:
+        """Let pages wait that are due; their servers."""
+        if not len(due):
+            return []
+        records = self._frontier.records(due["mark"])
+        rows = zip(records, due["version"].tolist(), due["due"].tolist(), strict=True)
+        return [server for row in rows if (server := self._wait_since(*row))]
 
     def sift(self, popped: Entries) -> Entries:
         """The pages that are due at the present price; the others are looked at again later.
@@ -221,7 +229,7 @@ class Keeper:
             server.due = max(server.due - 1, 0)  # people may have let it wait, uncounted
             if care is not None and server.waiting:
                 late.left(server.waiting, care.interval_s, care.due)
-            if self._has_batches:
+            if self._has_batches and (care is None or not care.polled):
                 self._batches.visited(name)
         if visit.response is not None and visit.elapsed_s > 0.0:
             server.download_s, server.longest_download_s = timed(

@@ -238,8 +238,15 @@ class _Batch:
             wished = np.where(polled, np.maximum(read_at - self._times, 1.0), wished)
             dues = np.where(polled, read_at, dues)
         self._complete(histories, wished, dues, polled)
-        kept = slice(None) if self._stays.all() else self._stays
-        self._calendar.push(self._dates(histories, dues, polled)[kept])
+        self._enter(self._dates(histories, dues, polled), polled)
+
+    def _enter(self, dates: Entries, polled: Flags) -> None:
+        """Into the calendar of pages, or that of sources, which wait for no batch of pages."""
+        if polled.any():
+            self._calendar.sources.push(dates[self._stays & polled])
+            self._calendar.push(dates[self._stays & ~polled])
+        else:
+            self._calendar.push(dates if self._stays.all() else dates[self._stays])
 
     def _observed(self) -> change.Histories:
         """Histories with one visit more where it could be compared with another."""

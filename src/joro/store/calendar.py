@@ -8,6 +8,7 @@ Entries lie in the frontier's own RocksDB, many to a key, unpacked by NumPy as t
 
     c LEVEL START STAMP → entries that are due in a stretch of time, as long as the level says, from START on
     c 0 STAMP           → the desk: the earliest ones
+    c 16 …, c 16+LEVEL … → the same for watched sources, which wait for no page, however many are due
 
 The further away a date, the longer the stretch it is kept in. When the time of a long one comes near, its
 entries go to shorter ones, a good deal of them at a time, and when the time of a short one has come, to the
@@ -55,6 +56,8 @@ _WIDTHS = np.array([_WIDTHS_S.get(level, _HORIZON) for level in range(_NEVER + 1
 _APART = 1.25
 _NEAREST = [_APART * _WIDTHS_S[level] for level in range(_USUAL + 1, _NEVER)]
 _STAMP_BYTES = 12
+#: Added to the levels of sources.
+_SOURCES = 16
 #: Entries on the desk after a commit, at most twice as many; a stretch that has more is broken up.
 DESK = 4_096
 #: Entries moved in one go.
@@ -87,10 +90,11 @@ class _Stretch(NamedTuple):
 
     start: float
     level: int
+    shelf: int = 0
 
     @property
     def prefix(self) -> bytes:
-        return b"c%c%b" % (self.level, struct.pack(">d", self.start))
+        return b"c%c%b" % (self.shelf + self.level, struct.pack(">d", self.start))
 
     @property
     def served_until(self) -> float:
@@ -98,14 +102,15 @@ class _Stretch(NamedTuple):
         return self.start + _WIDTHS_S[_LEAST] if self.level == _LEAST else self.start
 
 
-class Calendar:
-    """The pages of one share that shall be visited again."""
+class Dates:
+    """Dates of one kind."""
 
-    def __init__(self, db: Rdict) -> None:
+    def __init__(self, db: Rdict, shelf: int) -> None:
         self._db = db
+        self._shelf = shelf  # added to the levels of keys
         self._stamp = secrets.token_bytes(_STAMP_BYTES // 2)  # keys of two processes must differ
         self._count = 0
-        desk = list(self._blocks(b"c\0"))
+        desk = list(self._blocks(b"c%c" % shelf))
         self._on_disk = [key for key, _ in desk]  # what the desk replaces at the next commit
         self._hidden: set[bytes] = set()  # keys brought to the desk since the last commit
         self._stretches = set(self._written())
@@ -164,10 +169,10 @@ class Calendar:
     def _written(self) -> Iterator[_Stretch]:
         """The stretches that have entries on disk."""
         for level in range(_LEAST, _NEVER + 1):
-            cursor = self._db.iter(_OF_LEVEL[level])
-            cursor.seek(b"c%c" % level)
+            cursor = self._db.iter(_OF_LEVEL[self._shelf + level])
+            cursor.seek(b"c%c" % (self._shelf + level))
             while cursor.valid():
-                stretch = _Stretch(struct.unpack_from(">d", cursor.key(), 2)[0], level)
+                stretch = _Stretch(struct.unpack_from(">d", cursor.key(), 2)[0], level, self._shelf)
                 yield stretch
                 cursor.seek(stretch.prefix + b"\xff" * (_STAMP_BYTES + 1))
 
@@ -230,7 +235,7 @@ class Calendar:
             batch.delete(key)
         self._on_disk = []
         if len(self._desk):
-            self._on_disk = [self._key(b"c\0")]
+            self._on_disk = [self._key(b"c%c" % self._shelf)]
             batch.put(self._on_disk[0], self._desk.tobytes())
 
     def committed(self) -> None:
@@ -253,7 +258,7 @@ class Calendar:
         ends = (np.append(firsts[1:], len(new)) * ENTRY.itemsize).tolist()
         packed, left = new[order].tobytes(), 0
         for start, level, right in zip(starts[firsts].tolist(), levels[firsts].tolist(), ends, strict=True):
-            stretch = _Stretch(start, level)
+            stretch = _Stretch(start, level, self._shelf)
             self._stretches.add(stretch)
             batch.put(self._key(stretch.prefix), packed[left:right])
             left = right
@@ -269,6 +274,24 @@ class Calendar:
             if not key.startswith(prefix):
                 return
             yield key, block
+
+
+class Calendar(Dates):
+    """The pages of one share that shall be visited again, and apart from them the sources it watches."""
+
+    def __init__(self, db: Rdict) -> None:
+        super().__init__(db, 0)
+        self.sources = Dates(db, _SOURCES)
+
+    def write_into(self, batch: WriteBatch) -> None:
+        """Add all changes to the batch that commits the pages; call `committed` when it is written."""
+        super().write_into(batch)
+        self.sources.write_into(batch)
+
+    def committed(self) -> None:
+        """The batch of `write_into` is on disk."""
+        super().committed()
+        self.sources.committed()
 
 
 _AFTER_ALL = _Stretch(math.inf, 0)
@@ -312,4 +335,4 @@ def _of_level(level: int) -> ReadOptions:
 
 
 #: For as long as we live: a cursor looks at the bound that its options hold, and does not hold the options.
-_OF_LEVEL = [_of_level(level) for level in range(_NEVER + 1)]
+_OF_LEVEL = [_of_level(level) for level in range(_SOURCES + _NEVER + 1)]

@@ -157,7 +157,7 @@ class Movable(Frontier):
         resting = [page for page in visited if _mark(page.url) not in waiting]
         for page in resting:
             self._count_outcome(page.outcome, 1)
-        self.calendar.push(dates([page for page in resting if page.upkeep is not None]))
+        self._date(resting, dates)
         self._get_to_know([int.from_bytes(key[-8:], "big") for key in state if key[:1] in (b"q", b"p")])
         self._recent.clear()  # links to its pages may have been somebody else's business
         if waiting:
@@ -165,6 +165,12 @@ class Movable(Frontier):
             self._put_to_sleep.add(server)
             self._emptied.discard(server)
         return record
+
+    def _date(self, pages: list[PageRecord], dates: Dates) -> None:
+        """Let pages be due as their records say; sources apart."""
+        for calendar, polled in ((self.calendar, False), (self.calendar.sources, True)):
+            these = [page for page in pages if page.upkeep is not None and page.upkeep.polled is polled]
+            calendar.push(dates(these))
 
     def _put_keys(self, server: str, state: dict[bytes, bytes]) -> None:
         for key, value in state.items():
@@ -199,7 +205,7 @@ class Movable(Frontier):
         late = readable(server, late)
         pages = [_decode_page(value) for key, value in late if key[:1] == b"p" and value is not None]
         taken = [page for page in pages if self._take_in(server, page)]
-        self.calendar.push(dates([page for page in taken if page.upkeep is not None]))
+        self._date(taken, dates)
         for key, value in late:
             if value is None or key[:1] == b"p":
                 continue
