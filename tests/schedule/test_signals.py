@@ -93,6 +93,62 @@ def test_where_most_servers_keep_their_word_one_more_is_soon_believed() -> None:
 
 def test_signals_are_evidence_of_changes_that_were_missed() -> None:
     day = np.array([30 * DAY_S])
-    few = signals.seen_with_signals(day, [True], [1], QUALITIES[GOOD])
-    many = signals.seen_with_signals(day, [True], [12], QUALITIES[GOOD])
+    few = signals.seen_with_signals(day, [True], [1], GOOD, 0.1 / DAY_S)
+    many = signals.seen_with_signals(day, [True], [12], GOOD, 0.1 / DAY_S)
     assert many.argmax() > few.argmax() + 2
+
+
+def test_whoever_hears_nothing_learns_what_anybody_learns() -> None:
+    away = np.array([3 * DAY_S, 30 * DAY_S])
+    plain = change.seen(away, [True, False])
+    told = signals.seen_with_signals(away, [True, False], 0, NONE, 0.1 / DAY_S)
+    assert told == pytest.approx(plain, abs=1e-3)
+
+
+def estimated(
+    days: float, *, false_per_day: float = 0.0, read_days: float = 0.0, plain: bool = False
+) -> float:
+    """Times the true rate, in the median of 300 pages: twenty visits to each, as soon as it is announced.
+
+    Nine of ten changes are announced when the source is read, and a tenth as many times it is for nothing.
+    """
+    chance, pages = np.random.default_rng(5), 300
+    rate, histories = 1 / days, change.blank(pages)
+    expected = np.full((pages, BINS), 1 / BINS, np.float32)
+    for _ in range(20):
+        true, false = chance.exponential(days / 0.9, pages), 1 / (0.1 * rate + false_per_day)
+        told = np.minimum(true, chance.exponential(false, pages))
+        if read_days:
+            told = np.ceil(told / read_days) * read_days
+        silent = chance.exponential(10 * days, pages)
+        away, changed = told * DAY_S + 60, (true <= told) | (silent <= told)
+        believed = change.rate_per_s(change.posterior(histories, expected))
+        seen = signals.seen_with_signals(away, changed, 1, GOOD, believed, read_days * DAY_S)
+        seen = change.seen(away, changed) if plain else seen
+        histories = change.observe(histories, seen, expected, away, changed)
+    return float(np.median(change.rate_per_s(change.posterior(histories, expected)))) * DAY_S * days
+
+
+@pytest.mark.parametrize("days", [30.0, 10.0, 3.0])
+def test_pages_visited_when_they_are_announced_are_known_as_others_are(days: float) -> None:
+    assert estimated(days) == pytest.approx(1.0, abs=0.15)
+    assert estimated(days, plain=True) > 3.0  # so who counts such visits as any others is far off
+
+
+@pytest.mark.parametrize("days", [30.0, 10.0, 3.0])
+def test_changes_that_come_between_two_readings_are_not_forgotten(days: float) -> None:
+    assert estimated(days, read_days=days / 3) == pytest.approx(1.0, abs=0.15)
+
+
+@pytest.mark.parametrize(("days", "false_per_day"), [(30.0, 0.2), (10.0, 0.2), (3.0, 1.0)])
+def test_false_signals_make_no_page_fast(days: float, false_per_day: float) -> None:
+    assert 0.7 < estimated(days, false_per_day=false_per_day) < 1.2
+
+
+def test_a_server_is_judged_by_its_last_two_hundred_visits() -> None:
+    good, bad = np.zeros(len(QUALITIES)), np.zeros(len(QUALITIES))
+    good[GOOD], bad[NONE] = 1.0, 1.0
+    score: tuple[float, ...] = ()
+    for found in [good] * 5_000 + [bad] * 400:
+        score = signals.remembered(score, found)
+    assert signals.best_quality(np.array([score]))[0] == NONE

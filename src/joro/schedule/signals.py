@@ -32,6 +32,18 @@ class Quality(NamedTuple):
     false: float  # φ: false signals per change
 
 
+class Heard(NamedTuple):
+    """What was said of pages before their visits, in columns."""
+
+    quality: NDArray[np.intp]  # how good the signals of their servers are: places in `QUALITIES`
+    number: Array  # of signals since the last visit
+    every_s: Array  # at most one comes in so long, because sources are read no more often
+
+    def of(self, some: NDArray[np.bool_]) -> Heard:
+        """The same for some of the pages."""
+        return Heard(self.quality[some], self.number[some], self.every_s[some])
+
+
 #: The qualities told apart; a server is given the one that explains its visits best. The first is none at
 #: all.
 NONE = 0
@@ -51,13 +63,20 @@ QUALITIES = (
 DOUBT = 0.001
 #: That every second server's mean nothing is assumed first, and counts for so many servers.
 BELIEF_SERVERS = 10.0
+#: Of a server whose signals no visit has tried yet; of others about the last two hundred visits count.
+UNJUDGED = (0.0,) * len(QUALITIES)
+MEMORY = 1.0 - 1.0 / 200.0
 #: Terms of the sums over signals; the next would add less than one in a thousand for every quality above.
 _TERMS = 60
+#: More signals between two visits say no more.
+_MOST_SIGNALS = 50.0
+#: Who is told at once is told within a second.
+_LEAST_APART_S = 1.0
 
 
 def signal_worth_s(change_per_s: ArrayLike, quality: NDArray[np.integer] | int) -> Array:
     """β: how much sooner one signal makes the next visit."""
-    recall, false = (np.array(column)[quality] for column in zip(*QUALITIES, strict=True))
+    recall, false = _columns(quality)
     rate = np.maximum(np.asarray(change_per_s, dtype=np.float64), 1e-300)
     return np.asarray(np.log1p(recall / false) / ((1 - recall) * rate))
 
@@ -94,18 +113,37 @@ def worth(change_per_s: Array, quality: Quality, waits_s: Array) -> Array:
     return np.asarray(np.maximum.accumulate(np.maximum(value, 0.0), axis=-1))
 
 
-def seen_with_signals(elapsed_s: ArrayLike, changed: ArrayLike, signals: ArrayLike, quality: Quality) -> Grid:
+def seen_with_signals(
+    elapsed_s: ArrayLike,
+    changed: ArrayLike,
+    signals: ArrayLike,
+    quality: NDArray[np.integer] | int,
+    believed_per_s: ArrayLike,
+    every_s: ArrayLike = 0.0,
+) -> Grid:
     """Log likelihood of every change rate, when `signals` had come and the page was found changed or not.
 
-    Signals that mean something are evidence of change even where several changes came between two visits.
+    Whoever comes when a change is announced always finds one: to count that as `change.seen` does makes
+    pages 40 to 90 times as fast as they are. The moment of the signal counts, and the silence before:
+    at recall κ, with false signals at the rate ν, heard in n of the stretches of r seconds between readings,
+
+        unchanged  e^−λt      changed  (1−e^−(κλ+ν)r)^n e^−κλ(t−nr) − (1−e^−νr)^n e^−λt
+
+    ν is φ times the rate that is believed, not λ: else each false signal would speak for a fast page, and
+    one that changes every month, with a false signal in five days, would seem to change every fourth day.
     """
-    time = np.asarray(elapsed_s, dtype=np.float64).reshape(-1, 1) * RATES_PER_S
-    count = np.minimum(np.asarray(signals, dtype=np.float64).reshape(-1, 1), 50)
-    rate = quality.recall + quality.false
-    told = count * np.log(rate * time) - rate * time
-    kept = -(1 - quality.recall) * time + count * np.log(quality.false / rate)
-    found = np.where(np.asarray(changed, dtype=bool).reshape(-1, 1), _log_rest(kept), kept)
-    return np.asarray(told + found, dtype=np.float32)
+    recall, false = (column.reshape(-1, 1) for column in _columns(np.asarray(quality)))
+    away = np.asarray(elapsed_s, dtype=np.float64).reshape(-1, 1)
+    count = np.minimum(np.asarray(signals, dtype=np.float64), _MOST_SIGNALS).reshape(-1, 1)
+    noise = false * np.asarray(believed_per_s, dtype=np.float64).reshape(-1, 1)
+    apart = np.maximum(np.asarray(every_s, dtype=np.float64).reshape(-1, 1), _LEAST_APART_S)
+    apart = np.minimum(apart, away / np.maximum(count, 1.0))
+    told = recall * RATES_PER_S
+    any_way = count * _log_rest(-(told + noise) * apart) - told * (away - count * apart)
+    in_vain = count * _log_rest(-noise * apart) - RATES_PER_S * away
+    found = any_way + _log_rest(np.minimum(in_vain - any_way, 0.0))
+    was_changed = np.asarray(changed, dtype=bool).reshape(-1, 1)
+    return np.asarray(np.where(was_changed, found, -RATES_PER_S * away), dtype=np.float32)
 
 
 def scores(elapsed_s: ArrayLike, changed: ArrayLike, signals: ArrayLike, chances: Grid) -> Array:
@@ -114,13 +152,18 @@ def scores(elapsed_s: ArrayLike, changed: ArrayLike, signals: ArrayLike, chances
     Only the finding is judged, not how many signals came: noise may have any rate.
     """
     time = np.asarray(elapsed_s, dtype=np.float32).reshape(-1, 1) * RATES32
-    count = np.minimum(np.asarray(signals, dtype=np.float64), 50)
+    count = np.minimum(np.asarray(signals, dtype=np.float64), _MOST_SIGNALS)
     was = np.asarray(changed, dtype=bool)
     columns = []
     for recall, false in QUALITIES:
         kept = (chances * np.exp(-(1 - recall) * time)).sum(axis=1) * (false / (recall + false)) ** count
         columns.append(np.log(np.clip(np.where(was, 1 - kept, kept), 1e-6, 1)))
     return np.stack(columns, axis=1)
+
+
+def remembered(score: tuple[float, ...], found: Array) -> tuple[float, ...]:
+    """The added scores of a server after one visit more: it may mend its ways, or take to lying."""
+    return tuple((MEMORY * np.array(score or UNJUDGED) + found).tolist())
 
 
 def best_quality(score: Array) -> NDArray[np.intp]:
@@ -138,6 +181,12 @@ def best_quality(score: Array) -> NDArray[np.intp]:
         common = (chance.sum(axis=0) + BELIEF_SERVERS * before) / (len(chance) + BELIEF_SERVERS)
     chance_but_none = np.where(np.arange(len(QUALITIES)) == NONE, 0.0, chance)
     return np.where(chance[:, NONE] < DOUBT, np.argmax(chance_but_none, axis=1), NONE)
+
+
+def _columns(quality: NDArray[np.integer] | int) -> tuple[Array, Array]:
+    """Recall and false signals per change, of each."""
+    recall, false = (np.array(column)[quality] for column in zip(*QUALITIES, strict=True))
+    return recall, false
 
 
 def _passed(i: int, x: Array) -> Array:

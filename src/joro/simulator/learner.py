@@ -63,7 +63,7 @@ class Learner:
         self._speaks[server[signals > 0]] = True
         if self._speaks[server].any():
             self._judge(server, before, expected, elapsed_s, changed, signals)
-        likelihood = self._likelihood(server, elapsed_s, changed, signals)
+        likelihood = self._likelihood(server, before, expected, elapsed_s, changed, signals)
         after = change.observe(before, likelihood, expected, elapsed_s, changed, self.rule.drift_per_s)
         self.histories[pages] = after
         spoken = prior.said(after)
@@ -130,14 +130,18 @@ class Learner:
         others[:, 0] = np.maximum(others[:, 0], 0)
         return np.asarray(others)
 
-    def _likelihood(self, server: Indices, elapsed_s: Array, changed: Flags, count: Array) -> change.Grid:
+    def _likelihood(
+        self, server: Indices, before: change.Histories, expected: change.Grid, elapsed_s: Array,
+        changed: Flags, count: Array,
+    ) -> change.Grid:  # fmt: skip
         likelihood = change.seen(elapsed_s, changed)
-        for each in np.unique(self.quality[server]):
-            if each != signals.NONE:
-                here = self.quality[server] == each
-                likelihood[here] = signals.seen_with_signals(
-                    elapsed_s[here], changed[here], count[here], signals.QUALITIES[each]
-                )
+        quality = self.quality[server]
+        here = quality != signals.NONE
+        if here.any():
+            believed = change.rate_per_s(change.posterior(before[here], expected[here]))
+            likelihood[here] = signals.seen_with_signals(
+                elapsed_s[here], changed[here], count[here], quality[here], believed
+            )
         return likelihood
 
     def _judge(
