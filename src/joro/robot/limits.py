@@ -99,6 +99,8 @@ class Limits:
         def limited(
             rule: Revisiting, known: Prior, chances: Grid, expected: Grid
         ) -> tuple[ArrayLike, ArrayLike]:
+            if not len(self._servers):
+                return 0.0, 1.0
             market = self._market = Market(rule, known, self._servers, Sample(sample, chances, expected))
             name = self._servers.name
             return _found(market.price, name, sample, 0.0), _found(market.kept_share, name, sample, 1.0)
