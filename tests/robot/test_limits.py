@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from joro.clock import FakeClock
 from joro.config import Refresh
 from joro.model import DAY_S
+from joro.robot.limits import Limits, Surcharge
 from joro.robot.planner import Planner
 from joro.schedule import change, prior
 from joro.schedule.optimum import freshness
-from joro.schedule.plan import cells_of, wish
+from joro.schedule.plan import Round, Timing, cells_of, wish
 from joro.schedule.sockets import Pool
 from joro.store.frontier import Frontier
 from joro.store.records import PageRecord, Upkeep
@@ -141,3 +142,25 @@ def test_other_policies_have_no_price_and_stretch(tmp_path: Path) -> None:
     assert world.planner.plan is not None
     assert world.planner.plan.priced == {}
     assert list(world.planner.plan.own) == [fingerprint(BIG)]
+
+
+def test_a_server_that_is_to_be_left_alone_for_ever_has_no_price(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.planner._minimum_s = lambda server, _: np.inf if server == BIG else PAUSE_S
+    world.settle(2)
+    assert world.planner.plan is not None
+    assert world.planner.plan.priced == {}
+    assert np.isfinite(world.wished_s()).all()
+
+
+def test_pages_that_came_to_wish_less_than_was_worked_out_are_offered_more(tmp_path: Path) -> None:
+    planning = Round()
+    planning.add(5, {320: (1_000, 1_000 / (5 * DAY_S))}, Timing(1.0, 1.0), PAUSE_S)
+    load = float(planning.loads_per_s[0])
+    before = Surcharge(np.array([5], np.uint64), np.array([3.0]), np.array([2 * load]), np.array([1.0]))
+    corrections = []
+    for elapsed_s in (0.0, 5 * DAY_S, 1e9):
+        limits = Limits(planning, 3_600.0, np.zeros((1, 2)), np.ones(1))
+        limits.learn(before, elapsed_s)
+        corrections.append(float(limits._servers.correction[0]))
+    assert corrections == pytest.approx([1.0, 0.5**0.5, 0.5**0.5])

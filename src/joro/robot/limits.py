@@ -30,6 +30,8 @@ Floats = NDArray[np.float64]
 BELIEVED = 0.5
 #: Wishes that differ by more than this factor tell of a price that has just moved.
 MOST_OFF = 2.0
+#: And nobody is so unlike what is expected: sources that are read whatever a visit costs make it seem so.
+MOST_LEARNED = 8.0
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,8 @@ class Limits:
 
     def __init__(self, planning: Round, shortest_s: float, said: Said, weight: Floats) -> None:
         names, pages, limits_per_s = planning.names, planning.pages, planning.limits_per_s
-        able = np.flatnonzero(pages > limits_per_s * shortest_s)
+        # No price suffices where nothing at all is borne: those wait until their rule changes.
+        able = np.flatnonzero((limits_per_s > 0.0) & (pages > limits_per_s * shortest_s))
         here = self._place = able[np.argsort(names[able])]
         self._servers = Servers(
             names[here], pages[here], limits_per_s[here], weight[here], said[here], np.ones(len(here))
@@ -91,7 +94,7 @@ class Limits:
         renewed = np.minimum(elapsed_s * self._loads_per_s / servers.pages, 1.0)
         learned = np.clip(ratio, 1 / MOST_OFF, MOST_OFF) ** (BELIEVED * renewed)
         correction = _found(before.correction, before.name, servers.name, 1.0) * learned
-        self._servers = replace(servers, correction=correction)
+        self._servers = replace(servers, correction=np.clip(correction, 1 / MOST_LEARNED, MOST_LEARNED))
 
     def priced(self, sample: NDArray[np.uint64]) -> Limited:
         """What tells what the pages of a sample, whose servers these are, pay at least."""
