@@ -250,13 +250,13 @@ def test_nobody_guesses_who_was_not_told_to(tmp_path: Path, runner: asyncio.Runn
     runner.run(closed(desk))
 
 
-def watch_dates(desk: Desk, *, honest: bool) -> None:
-    """Ten pages in a sitemap, some of which change every eight days, seen for six rounds."""
+def watch_dates(desk: Desk, *, honest: bool, turns: int = 6) -> None:
+    """Ten pages in a sitemap, some of which change every eight days, seen for so many rounds."""
     pages = [f"/p{n}.html" for n in range(10)]
     desk.rules(f"Sitemap: {SITE}/sitemap.xml")
     desk.answer(f"{SITE}/", "".join(f"<a href={page}>x</a>" for page in pages))
     changed = dict.fromkeys(pages, START - DAY_S)
-    for turn in range(6):
+    for turn in range(turns):
         now = desk.clock.now()
         told = {page: time if honest else now for page, time in changed.items()}
         if "/sitemap.xml" in desk.waiting():
@@ -282,8 +282,13 @@ def test_who_tells_the_truth_is_believed_and_who_does_not_is_not(desk: Desk, hon
 
 
 @pytest.mark.parametrize("honest", [True, False])
-def test_a_believed_server_brings_changed_pages_forward(desk: Desk, honest: bool) -> None:
-    watch_dates(desk, honest=honest)
+def test_a_believed_server_brings_changed_pages_forward(
+    tmp_path: Path, runner: asyncio.Runner, honest: bool
+) -> None:
+    """There is one visit a day, so nobody comes without a reason, and nobody sooner than after an hour."""
+    patient = replace(WATCHING, refresh=replace(WATCHING.refresh, visits_per_day=1))
+    desk = runner.run(opened(tmp_path / "c", patient))
+    watch_dates(desk, honest=honest, turns=12)
     while (waiting := desk.waiting()) != []:
         desk.answer(SITE + waiting[0], "<p>seen", "application/xml" if "xml" in waiting[0] else "text/html")
     desk.later(60)
@@ -291,7 +296,12 @@ def test_a_believed_server_brings_changed_pages_forward(desk: Desk, honest: bool
     desk.robot._keeper.urge(f"{SITE}/sitemap.xml")
     desk.robot._commit()
     desk.answer(f"{SITE}/sitemap.xml", sitemap(("/p7.html", now), ("/p8.html", START)), "application/xml")
+    assert (desk.robot.frontier.server(SITE).signals > 0) == honest
+    assert desk.waiting() == []
+    desk.later(HOUR_S)
+    desk.later(0)
     assert desk.waiting() == (["/p7.html"] if honest else [])
+    runner.run(closed(desk))
 
 
 def links(first: int, count: int = 10) -> str:

@@ -52,7 +52,15 @@ def test_visits_and_the_time_before_them_are_counted() -> None:
     history = watched([1, 2, 4], [True, False, True])
     assert history[["visits", "changes"]].tolist() == [(3, 2)]
     assert history["changed_s"] == 5 * DAY_S
-    assert history["unchanged_s"] == 2 * DAY_S
+
+
+@pytest.mark.parametrize(("stored", "quality"), [(0.0, 0), (-6.0, 6), (2 * DAY_S, 0)])
+def test_a_history_says_how_well_its_server_tells_and_an_older_one_nothing(
+    stored: float, quality: int
+) -> None:
+    history = watched([1.0], [True])
+    history["told"] = stored
+    assert change.telling(change.unpack(change.pack(history))).tolist() == [quality]
 
 
 def test_a_page_changed_at_every_second_visit_changes_a_little_more_often_than_that() -> None:

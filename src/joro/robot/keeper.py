@@ -11,6 +11,7 @@ robots.txt, crashes and sleeping servers are dealt with once, for both kinds of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -20,10 +21,12 @@ from numpy.typing import NDArray
 from joro.clock import Clock
 from joro.config import Refresh
 from joro.config.servers import servers_like
+from joro.discover.watch import Signal
 from joro.model import PASSING, Known, Outcome, Page, Visit
 from joro.parse.dates import moment
 from joro.parse.page import document_of
 from joro.robot.batches import Batches
+from joro.robot.hearing import Hearing
 from joro.robot.lessons import STATE, Lesson, Lessons, dated, looked_at
 from joro.robot.planner import Planner, PlanReport
 from joro.robot.policy import Policy
@@ -77,6 +80,7 @@ class Keeper:
         self._lessons = Lessons(frontier, settings, planner)
         self._batches = Batches(frontier, settings, clock, planner.sockets)
         self._has_batches = settings.batch_pages > 0
+        self._hearing = Hearing(frontier, planner, self._dates, settings.least_interval_s)
         self._urged: list[str] = []  # servers of pages urged since the last commit
         self._is_important = servers_like(settings.important) if settings.important else None
         if self.enabled and has_dates:
@@ -126,7 +130,7 @@ class Keeper:
         until, room = self._batches.room(BATCH)
         popped = calendar.pop(until, room) if room else _NO_ENTRIES
         due = self.sift(popped) if len(popped) else popped
-        waiting = self._let_wait(due)
+        waiting = self._let_wait(self._hearing.without_replaced(due))
         if room:
             self._batches.brought(waiting, is_last=len(popped) < room)
         return urged + sources + waiting
@@ -292,8 +296,14 @@ class Keeper:
         """The server is somebody else's."""
         self._batches.gone(server)
 
+    def hear(self, told: Sequence[Signal], every_s: float) -> None:
+        """Known pages have changed, says a source, read so long after the last time."""
+        if self.enabled:
+            self.settle()  # what is known of pages visited since the last commit is known to nobody before
+            self._hearing.hear(told, self._clock.now(), every_s)
+
     def urge(self, url: str, *, urgent: bool = False) -> bool:
-        """Let a visited page wait now, whatever its date: a signal says that it has changed."""
+        """Let a source wait now that was visited before, whatever its date."""
         record = self._frontier.visited(fingerprint(url))
         if record is None or not self._frontier.wait_again(record, first=True, urgent=urgent):
             return False
@@ -357,7 +367,7 @@ def seen(visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep:
         after.modified = response.headers.get("last-modified", "")
         if care is None or digest != care.body:
             after.body, after.captured_at, after.text = digest, visit.time, main
-    after.seen_at, after.absences = visit.time, 0
+    after.seen_at, after.absences, after.signals = visit.time, 0, 0
     return after
 
 

@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from joro.config import Refresh
 from joro.model import Page
 from joro.robot.planner import LOOKED_AT, Planner
-from joro.schedule import change, prior
+from joro.robot.witness import Witness, heard, judge
+from joro.schedule import change, prior, signals
 from joro.schedule.cycle import dues_at
 from joro.schedule.plan import cells_of, change_wish
 from joro.schedule.trust import Trust
@@ -107,10 +108,12 @@ _WEIGHT: Final = 9
 _HISTORY: Final = 10
 _ABSENCES: Final = 11
 _POLLED: Final = 12
+_TOLD_AT: Final = 15
 assert Upkeep.__struct_fields__[:6] == ("version", "due", "interval_s", "seen_at", "captured_at", "body")
 assert Upkeep.__struct_fields__[9:13] == ("weight", "history", "absences", "polled")
+assert Upkeep.__struct_fields__[_TOLD_AT] == "told_at"
 
-#: What `flags` says: nine answers in one number, because a number takes as long to pack as a word.
+#: What `flags` says: ten answers in one number, because a number takes as long to pack as a word.
 _CHANGED: Final = 1
 _SEEN: Final = 2
 _FIRST: Final = 4
@@ -120,7 +123,8 @@ _STAYS: Final = 32
 _IS_THERE: Final = 64  # neither gone nor never seen
 _HAS_BODY: Final = 128
 _HAD_HISTORY: Final = 256
-_EVERY_FLAG = (1 << np.arange(9, dtype=np.uint32)).astype(np.uint32).reshape(-1, 1)
+_TOLD: Final = 512  # a source has ever spoken of its changes
+_EVERY_FLAG = (1 << np.arange(10, dtype=np.uint32)).astype(np.uint32).reshape(-1, 1)
 
 
 class Lessons:
@@ -186,6 +190,8 @@ def _flags(lesson: Lesson, before: tuple[Any, ...], after: tuple[Any, ...]) -> i
         flags |= _WAS_POLLED
     if before[_HISTORY]:
         flags |= _HAD_HISTORY if before[_ABSENCES] or before[_POLLED] else _HAD_HISTORY | _WAS_PRICED
+    if before[_TOLD_AT] and not before[_POLLED] and lesson.read_at is None:
+        flags |= _TOLD
     flags |= (_CHANGED if lesson.changed else 0) | (_SEEN if lesson.is_seen else 0)
     return flags | (_FIRST if lesson.before is None else 0) | (_STAYS if lesson.after is not None else 0)
 
@@ -218,6 +224,9 @@ class _Batch:
         self._said = prior.said(old)
         self._said[self._is(_WAS_POLLED)] = 0.0
         self._others = np.maximum(rows["said"] - self._said, _LEAST_SAID)
+        # Whoever reads no sources was told nothing, which is not to say that servers were silent.
+        self._told = np.flatnonzero(self._is(_TOLD) & (rows["elapsed_s"] > 0.0) & settings.watch)
+        self._witnesses = [_witness(lessons[number]) for number in self._told.tolist()]
 
     def _is(self, flag: int) -> Flags:
         return np.asarray(self._answers[flag.bit_length() - 1])
@@ -227,8 +236,12 @@ class _Batch:
         rows = self._rows
         self._count_missed()
         histories = self._observed()
+        if len(self._told):
+            self._judge(histories)
         wished = self._wished(histories)
         dues = self._times + self._planner.page_intervals_s(self._names, wished, self._weights)
+        if len(self._told):
+            self._count_signals(histories, wished)
         if self._settings.languages:
             self._count_languages()
             wished, dues = self._cycled(wished, dues)
@@ -252,19 +265,44 @@ class _Batch:
         """Histories with one visit more where it could be compared with another."""
         here = self._rows["elapsed_s"] > 0.0
         changed = self._is(_CHANGED)
+        said = heard(len(here), self._told, self._witnesses) if len(self._told) else None
         if here.all():
-            return self._learned(self._rows, changed, self._old, self._others)
+            return self._learned(self._rows, changed, self._old, self._others, said)
         after = self._old.copy()
         if here.any():
-            after[here] = self._learned(self._rows[here], changed[here], self._old[here], self._others[here])
+            said = said.of(here) if said is not None else None
+            after[here] = self._learned(
+                self._rows[here], changed[here], self._old[here], self._others[here], said
+            )
         return after
 
     def _learned(
-        self, rows: Rows, changed: Flags, old: change.Histories, others: prior.Said
+        self,
+        rows: Rows,
+        changed: Flags,
+        old: change.Histories,
+        others: prior.Said,
+        said: signals.Heard | None,
     ) -> change.Histories:
         return self._policy.learned(
-            old, rows["elapsed_s"], changed, others, age_s=rows["age_s"], trust=rows["trust"]
+            old, rows["elapsed_s"], changed, others, age_s=rows["age_s"], trust=rows["trust"], heard=said
         )
+
+    def _judge(self, histories: change.Histories) -> None:
+        """How good the signals are of servers that speak; pages they spoke of are priced by that."""
+        here = self._told
+        chances = self._policy.chances(self._old[here], self._others[here])
+        count = heard(len(here), np.arange(len(here)), self._witnesses).number
+        elapsed_s, changed = self._rows["elapsed_s"][here], self._is(_CHANGED)[here]
+        judge(self._witnesses, signals.scores(elapsed_s, changed, count, chances))
+        histories["told"][here] = [-server.signals for server, _ in self._witnesses]
+
+    def _count_signals(self, histories: change.Histories, wished: Floats) -> None:
+        """Pages that are visited sooner when a signal comes wish for more visits than their waits say."""
+        here = self._told[histories["told"][self._told] < 0.0]
+        if len(here):
+            often_s = self._policy.with_signals_s(histories[here], self._worth[here], self._others[here])
+            wished[here] = np.maximum(often_s, self._settings.least_interval_s)
 
     def _wished(self, histories: change.Histories) -> Floats:
         """Intervals that pages wish; of one that was not seen, what it wished before or has been given.
@@ -366,13 +404,18 @@ class _Batch:
             server.missed += int(visits)
 
 
+def _witness(lesson: Lesson) -> Witness:
+    assert lesson.server is not None
+    return lesson.server, lesson.before
+
+
 _NOBODY = Upkeep()
 _LEAST_SAID = np.array([0.0, -np.inf])
 
 
 def is_priced(care: Upkeep) -> bool:
-    """At its second visit, while it is gone, and as a source a page has a date that no price moves."""
-    return bool(care.history) and not care.absences and not care.polled
+    """At its second visit, while it is gone, announced, and as a source its date is moved by no price."""
+    return bool(care.history) and not care.absences and not care.polled and not care.signals
 
 
 def dated(

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joro.config import Refresh
-from joro.schedule import change, prior, revisit
+from joro.schedule import change, prior, revisit, signals
 from joro.schedule.change import Grid, Histories
 from joro.schedule.prior import Said
+from joro.schedule.signals import Heard
 
 Seconds = NDArray[np.float64]
 
@@ -43,6 +44,7 @@ class Policy:
             longest_s=settings.most_interval_s,
         )
         self._has_budget = settings.visits_per_day > 0
+        self._listens = settings.watch
         self._prior = prior.BROAD
         self._chance = np.random.default_rng()
         self.has_studied = False
@@ -72,21 +74,78 @@ class Policy:
         *,
         age_s: ArrayLike = math.nan,
         trust: ArrayLike = 0.0,
+        heard: Heard | None = None,
     ) -> Histories:
-        """Histories with one visit more each; some servers say how long ago their pages last changed."""
-        likelihood = change.seen(elapsed_s, changed)
+        """Histories with one visit more each; some servers say how long ago their pages last changed.
+
+        Others say so in feeds and sitemaps, and are believed; then the date of the visit was no chance.
+        """
+        likelihood, expected = change.seen(elapsed_s, changed), self._expected(others)
         told: NDArray[np.bool_] = ~np.isnan(age_s) & np.asarray(changed, bool)
+        if heard is not None and (signalled := heard.quality != signals.NONE).any():
+            likelihood[signalled] = self._signalled(
+                histories[signalled],
+                np.broadcast_to(expected, likelihood.shape)[signalled],
+                np.asarray(elapsed_s)[signalled],
+                np.asarray(changed)[signalled],
+                heard.of(signalled),
+            )
+            told &= ~signalled
         if told.any():
             columns = (np.asarray(each)[told] for each in (elapsed_s, changed, age_s, trust))
             likelihood[told] = change.dated(*columns)
-        return change.observe(histories, likelihood, self._expected(others), elapsed_s, changed)
+        return change.observe(histories, likelihood, expected, elapsed_s, changed)
+
+    def _signalled(
+        self,
+        histories: Histories,
+        expected: Grid,
+        elapsed_s: Seconds,
+        changed: NDArray[np.bool_],
+        heard: Heard,
+    ) -> Grid:
+        believed = change.rate_per_s(change.posterior(histories, expected))
+        return signals.seen_with_signals(
+            elapsed_s, changed, heard.number, heard.quality, believed, heard.every_s
+        )
 
     def intervals_s(self, histories: Histories, weights: ArrayLike, others: Said = SILENT) -> Seconds:
         """The time each page wishes between two visits."""
         draws = self._chance.random(len(histories)) if self.is_drawn else 0.5
         expected = self._expected(others)
         chances = change.posterior(histories, expected)
-        return revisit.intervals_s(self._rule, chances, weights, expected=expected, draws=draws)
+        wait = revisit.intervals_s(self._rule, chances, weights, expected=expected, draws=draws)
+        quality = self._telling(histories)
+        if self._rule.policy == "optimal" and quality.any():  # who is told of changes can wait longer
+            told = quality != signals.NONE
+            wait[told] = revisit.intervals_s(
+                self._rule,
+                chances[told],
+                np.broadcast_to(np.asarray(weights, np.float64), len(wait))[told],
+                expected=np.broadcast_to(expected, chances.shape)[told],
+                quality=quality[told],
+            )
+        return wait
+
+    def with_signals_s(self, histories: Histories, weights: ArrayLike, others: Said) -> Seconds:
+        """The mean time between two visits to pages whose servers tell of changes, signals counted in."""
+        expected = np.broadcast_to(self._expected(others), (len(histories), change.BINS))
+        chances, quality = change.posterior(histories, expected), self._telling(histories)
+        often = revisit.visits_per_s(self._rule, chances, weights, expected=expected, quality=quality)
+        return 1.0 / often
+
+    def _telling(self, histories: Histories) -> NDArray[np.intp]:
+        """How well servers tell of changes; to whoever reads no sources, not at all."""
+        return change.telling(histories) if self._listens else np.zeros(len(histories), np.intp)
+
+    def signal_worth_s(self, histories: Histories, others: Said) -> Seconds:
+        """How much sooner one signal makes the next visit."""
+        rate = change.rate_per_s(self.chances(histories, others))
+        return signals.signal_worth_s(rate, change.telling(histories))
+
+    def chances(self, histories: Histories, others: Said) -> Grid:
+        """What is believed about the change rates of pages."""
+        return change.posterior(histories, self._expected(others))
 
     def _expected(self, others: Said) -> Grid:
         """The chances of a page that says nothing itself; of the same pages it is asked twice in a row."""
@@ -115,6 +174,7 @@ class Policy:
             return  # S0's rule has no price: a page is visited as often as it changes
         expected = self._expected(others)
         chances = change.posterior(histories, expected)
+        quality = self._telling(histories)
         least_price: ArrayLike = 0.0
         counted: ArrayLike = 1.0
         if limited is not None and self._rule.policy == "optimal":
@@ -122,5 +182,6 @@ class Policy:
         fitted = revisit.fitted(
             self._rule, chances, weights, budget_per_s,
             expected=expected, least_price=least_price, counted=counted,
+            quality=quality if quality.any() else None,
         )  # fmt: skip
         self._rule = replace(fitted, knob=max(fitted.knob, 1.0)) if is_s0 else fitted

@@ -16,6 +16,7 @@ Paper: S3 (one connection to a server; seen URLs and exclusions inside the unit)
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import math
 from collections.abc import Callable
 
@@ -316,7 +317,9 @@ class Robot:
         self._exclusions = Exclusions(
             self.frontier, self._manners.of, agent=settings.identity.name, clock=clock
         )
-        refresh, sockets = settings.refresh, settings.fetch.sockets
+        # Who takes in no new pages reads no sources.
+        refresh = dataclasses.replace(settings.refresh, watch=settings.refresh.watch and discovers)
+        sockets = settings.fetch.sockets
         planner = Planner(
             self.frontier,
             refresh,

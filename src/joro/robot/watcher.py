@@ -2,7 +2,7 @@
 
 In:    every visit that ended, with the page's outline; robots.txt files, as they are learned.
 Out:   sources, registered as pages; urgent pages first in their servers' queues, other new ones as usual;
-       known pages that changed wait again; of every source the moment of its next reading.
+       signals that known pages changed, for the keeper; of every source the moment of its next reading.
 Never: asks the network: a source is a page, visited in its server's turn and archived like any other;
        keeps a source in memory; reads anything twice because of a crash: states and visits share one commit.
 Paper: S4-01, the RSS and news collectors beside the one that refreshes.
@@ -245,7 +245,7 @@ class Watcher:
             if findings.new:
                 self._register(findings.new, page)
             self._take_listed(findings, page, sight, now)
-            self._take_signals(findings, watched.kind, now, is_good=trust.is_good)
+            self._take_signals(findings, now, now - watched.read_at)
             if sample:
                 self._announce(self._dated(portion[:sample], now), now)
                 sample = 0
@@ -262,12 +262,11 @@ class Watcher:
             else:
                 self.watch(SITEMAP, url, page, now, depth=sight.depth + 1)
 
-    def _take_signals(self, findings: Findings, kind: str, now: float, *, is_good: bool) -> None:
+    def _take_signals(self, findings: Findings, now: float, every_s: float) -> None:
         """Known pages changed, it is said; who has told the truth so far is believed."""
-        self._announce([signal.url for signal in findings.signals], now)
-        if is_good:
-            for signal in findings.signals:
-                self._keeper.urge(signal.url, urgent=kind == FEED)
+        if findings.signals:
+            self._announce([signal.url for signal in findings.signals], now)
+            self._keeper.hear(findings.signals, every_s)
 
     def _announce(self, urls: Iterable[str], now: float) -> None:
         for url in urls:

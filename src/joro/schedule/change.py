@@ -50,7 +50,7 @@ HISTORY = np.dtype(
         ("visits", "<u2"),  # that said something about change, the first one not counted
         ("changes", "<u2"),  # of these, visits that found one
         ("changed_s", "<f4"),  # time away before visits that found a change
-        ("unchanged_s", "<f4"),  # and before the others
+        ("told", "<f4"),  # below 0: how well its server tells of changes; see `telling`
         ("unlikely", "u1", (BINS,)),  # −log likelihood of each rate, in steps, the likeliest at 0
     ]
 )
@@ -107,10 +107,18 @@ def observe(
     after["visits"] += after["visits"] < 65535
     after["changes"] += was_changed & (after["changes"] < 65535)
     after["changed_s"] += np.where(was_changed, elapsed, 0)
-    after["unchanged_s"] += np.where(was_changed, 0, elapsed)
     known = _forgotten(likelihood(histories), expected, elapsed, histories["visits"], drift_per_s)
     after["unlikely"] = _steps(np.log(known) + log_likelihood, after["visits"])
     return after
+
+
+def telling(histories: Histories) -> NDArray[np.intp]:
+    """How well servers tell of the changes of these pages: places in `signals.QUALITIES`, mostly 0, none.
+
+    It is written with the history, so that whoever prices a page from its date alone knows it. There older
+    collections have the time of visits that found no change, which is never below 0.
+    """
+    return np.asarray(np.maximum(-histories["told"], 0.0), np.intp)
 
 
 def likelihood(histories: Histories) -> Grid:

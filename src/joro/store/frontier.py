@@ -365,10 +365,10 @@ class Frontier(Written):
         Its record stays until the next visit replaces it: who found what is known all the time. With
         `first` it comes before pages never visited, seeds excepted; an `urgent` one before any other.
         """
+        if self.waits(record):
+            return False
         server, mark = server_of(record.url), fingerprint(record.url)
         key = queue_key(server, URGENT if urgent else DUE if first else record.hops, mark)
-        if mark in self._waits_again or self._is_queued(server, mark, record.hops):
-            return False
         self._waits_again.add(mark)
         accounts.count(self.server(server), Outcome(record.outcome), -1)
         self.counts.visited -= 1
@@ -377,8 +377,13 @@ class Frontier(Written):
         self._wait(server, key, queue_value(record.found_on, record.cgi_hops, record.url))
         return True
 
-    def _is_queued(self, server: str, mark: int, hops: int) -> bool:
-        return any(self._db.get(queue_key(server, each, mark)) is not None for each in {URGENT, DUE, hops})
+    def waits(self, record: PageRecord) -> bool:
+        """Does a visited page wait, or was it under way since the last commit?"""
+        server, mark = server_of(record.url), fingerprint(record.url)
+        places = {URGENT, DUE, record.hops}
+        return mark in self._waits_again or any(
+            self._db.get(queue_key(server, each, mark)) is not None for each in places
+        )
 
     def keep_robots(self, server: str, record: RobotsRecord) -> None:
         """Remember a robots.txt over restarts."""

@@ -84,10 +84,10 @@ class ServerRecord(msgspec.Struct, array_like=True):
     rules_wasted: bool = (
         False  # before that it was read in vain, for the pause was longer than it is good for
     )
-    foretold: tuple[float, ...] = ()  # how well its signals told of changes; (): none ever came
+    foretold: tuple[float, ...] = ()  # how well its signals told of changes; (): nobody has tried them
     signals: int = 0  # how good they are, by that: a place in `schedule.signals.QUALITIES`
-    # Known pages that wait, by how late they are (`schedule.late`); visits that these have missed and that were
-    # told already; all that the last planning round told as missed.
+    # Known pages that wait, by how late they are (`schedule.late`); visits that these have missed and that
+    # were told already; all that the last planning round told as missed.
     waiting: dict[int, tuple[int, float, float]] = msgspec.field(default_factory=dict)
     missed_waiting: int = 0
     missed_lately: int = 0
