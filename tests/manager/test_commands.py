@@ -255,6 +255,8 @@ def test_what_was_measured_becomes_a_report(hub: Collection, tmp_path: Path) -> 
         )
         transaction.insert("servers", "name, owner, since, found_at", [("http://a.jp", "tokyo", 0.0, 0.0)])
     control.close()
+    nowhere = joro("measured", "-C", hub.path, "--to", "/dev/null/run", ok=False)
+    assert "--to /dev/null/run cannot be made" in nowhere
     joro("measured", "-C", hub.path, "--to", tmp_path / "run")
     read = experiment.read(tmp_path / "run")
     assert (read.robots, read.servers, read.sizes_kb.tolist()) == (

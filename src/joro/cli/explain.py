@@ -21,7 +21,7 @@ from joro.url import canonical, readable
 #: So many of a page's versions are listed, the newest.
 CAPTURES_SHOWN = 5
 #: Outcomes for which nothing was sent.
-NOT_ASKED = {Outcome.DISALLOWED.value, Outcome.TRAP.value}
+NOT_ASKED = {Outcome.DISALLOWED.value, Outcome.TRAP.value, Outcome.FORBIDDEN_ADDRESS.value}
 MARKS = {True: "yes", False: "no", None: "open"}
 
 

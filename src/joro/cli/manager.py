@@ -21,6 +21,7 @@ from joro.cli.options import (
     directory_option,
     file_option,
     listening_options,
+    make_folder,
     plain_option,
     processes_option,
     seed_options,
@@ -407,7 +408,7 @@ def measured(collection: Collection, directory: Path) -> None:
 
     with _store(collection) as control, control.reading() as transaction:
         found = experiment_of(transaction)
-    experiment.write(found, directory)
+    experiment.write(found, make_folder(directory, "--to"))
     click.echo(f"written: {len(found.servers):,} servers, {len(found.robots):,} robots to {directory}")
 
 

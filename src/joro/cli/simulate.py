@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from joro.cli.options import directory_option, number_option
+from joro.cli.options import directory_option, make_folder, number_option
 from joro.cli.progress import share_bar
 from joro.errors import UsageError
 from joro.model import DAY_S
@@ -178,7 +178,8 @@ def _try_out(
     from joro.simulator.population import fitted
     from joro.simulator.trial import Trial
 
-    make_folder(out)
+    if out is not None:
+        make_folder(out)
     everyone = fitted(seed, servers)
     feasible = everyone.select(everyone.feasible())
     click.echo(
@@ -249,7 +250,8 @@ def replay(
     from joro.simulator.trial import Trial
 
     is_new = out is not None and not out.exists()
-    make_folder(out)
+    if out is not None:
+        make_folder(out)
     book = _read(source)
     everyone = book.population(revisit * DAY_S, elapsed)
     _describe(book, everyone, minimum)
@@ -359,16 +361,6 @@ def _draw_nothing(out: Path | None, is_new: bool) -> None:
     click.echo("No server can keep its schedule, so there is no figure to write.")
     if is_new:
         out.rmdir()
-
-
-def make_folder(out: Path | None) -> None:
-    """For what will be written: first, not after minutes of work."""
-    if out is None:
-        return
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--out {out} cannot be made ({error.strerror})", remedy="name a folder") from None
 
 
 def how_to_draw() -> str:

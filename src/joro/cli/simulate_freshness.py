@@ -9,9 +9,9 @@ from typing import TypeVar
 import click
 from click.core import ParameterSource
 
-from joro.cli.options import directory_option, file_option, number_option
+from joro.cli.options import directory_option, file_option, make_folder, number_option
 from joro.cli.progress import share_bar
-from joro.cli.simulate import Number, how_to_draw, make_folder
+from joro.cli.simulate import Number, how_to_draw
 from joro.errors import UsageError
 from joro.model import DAY_S
 from joro.simulator.contest import NAMES, contest, recorded_course, unweighted
@@ -99,7 +99,8 @@ def freshness(
     joro simulate freshness --histories changes.tsv.xz --budget 0.25 --budget 1 --budget 3
     """
     _check(context, histories, half)
-    make_folder(out)
+    if out is not None:
+        make_folder(out)
     days = days or (DAYS if histories else 240.0)
     entries = []
     budgets, policies, seeds = _once(budgets), _once(policies), _once(seeds)
