@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import numpy as np
 import pytest
 
 from joro.archive.names import warcs
@@ -18,13 +19,16 @@ from joro.archive.read import CAPTURES, Record, capture_in, readable
 from joro.robot import Robot
 from joro.robot.planner import PlanReport
 from joro.schedule import change
+from joro.schedule.revisit import Revisiting
+from joro.simulator.freshness import Course, crawl
+from joro.simulator.learner import Learner
+from joro.simulator.learner import Settings as Learning
+from joro.simulator.world import RecordedWorld
 from joro.store.frontier import Frontier
 from joro.store.records import PageRecord
 from joro.testweb.running import Running, separate
 from joro.testweb.settings import Settings
 from joro.url import fingerprint
-from tests.scenarios.forecast import Forecast
-from tests.scenarios.forecast import Page as ForecastPage
 from tests.scenarios.living import DAY_S, Life
 from tests.scenarios.stage import done
 
@@ -254,8 +258,8 @@ def noted(rounds: list[PlanReport], revisits: int) -> Callable[[Robot], bool]:
     return is_over
 
 
-def test_pages_are_as_fresh_as_the_policy_forecasts(tmp_path: Path) -> None:
-    """Two weeks, 60 visits a day to 400 pages. The forecast has the same changes, and learns likewise."""
+def test_pages_are_as_fresh_as_the_simulator_forecasts(tmp_path: Path) -> None:
+    """Two weeks, 60 visits a day to 400 pages. The simulator has the same changes, and learns likewise."""
     refresh: dict[str, Any] = {
         "visits_per_day": 60,
         "first_interval_s": 3 * DAY_S,
@@ -271,26 +275,39 @@ def test_pages_are_as_fresh_as_the_policy_forecasts(tmp_path: Path) -> None:
         end = life.now()
         moments = [end - number * DAY_S / 3 for number in range(21)]
         live = mean(web.oracle.get("/freshness", at=moment)["share"] for moment in moments)
-        pages, starts = population(web, end)
-        forecast = Forecast(life.collection().config.refresh, pages, starts)
-    forecast.run(end)
-    once = [replace(page, seen_at=page.seen_at[:1]) for page in pages]
-    left_alone = mean(page.is_fresh(moment) for moment in moments for page in once)
-    assert abs(live - forecast.freshness(moments)) <= 0.03
-    assert live > left_alone + 0.05
+        world, days = population(web, end)
+    assert abs(live - forecast(world, days, visits_per_day=60)) <= 0.03
+    assert live > forecast(world, days, visits_per_day=1e-6) + 0.05  # pages seen once and left alone
 
 
-def population(web: Running, end: float) -> tuple[list[ForecastPage], list[float]]:
-    """All pages that stay, with their true changes, and when each was visited first."""
+def population(web: Running, end: float) -> tuple[RecordedWorld, float]:
+    """All pages that stay, each from its first visit on, with their true changes; and the days since."""
     facts = {page["url"]: page for page in web.oracle.get("/pages") if page["gone"] is None}
     changes = web.oracle.get("/changes", until=end)
     starts = {url: rows[0]["virtual"] for url, rows in visits_to(web, set(facts)).items()}
-    servers = {host: number for number, host in enumerate({page["host"] for page in facts.values()})}
-    pages = [
-        ForecastPage(
-            servers[facts[url]["host"]],
-            changes.get(url, []) if facts[url]["kind"] in ("poisson", "burst") else [],
-        )
+    hosts = sorted({page["host"] for page in facts.values()})
+    first = min(starts.values())
+    moments = [
+        [time - first for time in changes.get(url, []) if time > first]
+        if facts[url]["kind"] in ("poisson", "burst")
+        else []
         for url in starts
     ]
-    return pages, list(starts.values())
+    counts = np.array([len(each) for each in moments])
+    world = RecordedWorld(
+        importance=np.ones(len(starts)),
+        server=np.array([hosts.index(facts[url]["host"]) for url in starts]),
+        born_s=np.array(list(starts.values())) - first,
+        change_per_s=counts / (end - first),
+        moments_s=np.concatenate(moments),
+        first=np.concatenate([[0], np.cumsum(counts)]).astype(np.intp),
+    )
+    return world, (end - first) / DAY_S
+
+
+def forecast(world: RecordedWorld, days: float, visits_per_day: float) -> float:
+    """How fresh the simulator would keep pages in the last week, with the robot's settings above."""
+    rule = Revisiting("optimal", shortest_s=DAY_S / 2, longest_s=30 * DAY_S)
+    per_s = visits_per_day / DAY_S
+    chooser = Learner(world.importance, world.server, per_s, Learning(rule=rule))
+    return crawl(world, chooser, per_s, Course(days=days, measured_from=1 - 7 / days)).fresh
