@@ -19,7 +19,7 @@ _PREFIX = b"HTTP/"
 _SIZE = re.compile(rb"[0-9A-Fa-f]{1,17}(?![0-9A-Fa-f])")
 #: A run of chunks of less than 16 bytes: only those who mean us harm send many, and this is thirty times as
 #: fast as reading them one by one (16 MB of one-byte chunks would keep us busy for seven seconds).
-_TINY = re.compile(b"(?s:%b)++" % b"|".join(b"%x\r\n.{%d}\r\n" % (size, size) for size in range(1, 16)))
+_TINY = re.compile(b"(?s:%b|)*+" % b"|".join(b"%x\r\n.{%d}\r\n" % (size, size) for size in range(1, 16)))
 _LONGEST = 2**63 - 1
 #: Longer lines between chunks are nobody's extensions but an attempt at our memory.
 _LINE_LIMIT = 16_384
@@ -126,6 +126,7 @@ class Chunks:
                 self._read_line == self._read_size
                 and not self._line
                 and (tiny := _TINY.match(received, position))
+                and tiny.end() > position
             ):
                 step = tiny.end() - position
             else:

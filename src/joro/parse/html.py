@@ -36,11 +36,11 @@ _DEPTH_LIMIT = 512
 _NAMES = r"b|big|code|em|font|i|s|small|strike|strong|tt|u"
 _ATTRIBUTE = (
     r"[^\t\n\f\r />][^\t\n\f\r />=]*+"
-    r"""(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:"[^"]*+"|'[^']*+'|[^\t\n\f\r >]*+))?+"""
+    r"""(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:"[^"]*+"|'[^']*+'|[^\t\n\f\r >]*+)|)"""
 )
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _DEAR_TAG = re.compile(
-    rf"<({_NAMES}|a|nobr|body|html)(?=[\t\n\f\r />])((?:[\t\n\f\r /]++|{_ATTRIBUTE})*+)", re.IGNORECASE
+    rf"<({_NAMES}|a|nobr|body|html)(?=[\t\n\f\r />])((?:[\t\n\f\r /]++|{_ATTRIBUTE}|)*+)", re.IGNORECASE
 )
 
 

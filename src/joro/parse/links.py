@@ -30,7 +30,7 @@ _REFRESH = re.compile(
     re.DOTALL,
 )
 _REFRESH_URL = re.compile(
-    r"""(?:url[\t\n\f\r ]*+=[\t\n\f\r ]*+)?+(?:"([^"]*)|'([^']*)|(.*))""", re.DOTALL | re.IGNORECASE
+    r"""(?:url[\t\n\f\r ]*+=[\t\n\f\r ]*+|)(?:"([^"]*)|'([^']*)|(.*))""", re.DOTALL | re.IGNORECASE
 )
 
 #: A link as written: kind, reference, rel in lower case, and the element it was found on.

@@ -26,8 +26,8 @@ TAG_LIMIT_CHARS = 65_536
 #: Text, and the tag behind it: slash, name and attributes; or a CDATA section; or something else, or the end.
 #: Possessive throughout, and no part reaches beyond the next tag: each character is looked at once.
 _TOKEN = re.compile(
-    r"""((?:[^<]++|<(?=[\s<>="'0-9]))*+)(?:<(?:(/?)([^\s/>="'<!?][^\s/>="'<]*+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>"""
-    r"""|!\[CDATA\[((?:[^\]]++|\](?!\]>))*+)\]\]>|)|\Z)"""
+    r"""((?:[^<]++|<(?=[\s<>="'0-9])|)*+)(?:<(?:(/?)([^\s/>="'<!?][^\s/>="'<]*+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+'|)*+)>"""
+    r"""|!\[CDATA\[((?:[^\]]++|\](?!\]>)|)*+)\]\]>|)|\Z)"""
 )
 _DECLARATION = re.compile(r"<![A-Za-z][^\[>]*+(?:>|\[[^\]]*+\][^>]*+>)")
 #: A document has one DOCTYPE; looking for the end of a declaration is dear, so that few are looked at.

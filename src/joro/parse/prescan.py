@@ -18,14 +18,16 @@ import turbohtml
 #: How far the standard looks.
 PRESCAN_BYTES = 1_024
 
-#: "Get an attribute". Possessive throughout: the standard never goes back, and nobody makes us.
+#: "Get an attribute". Possessive throughout: the standard never goes back, and nobody makes us. (Up to 3.11.4
+#: Python loses its place where a repeated group fails, unless that may be empty; or where it captures.)
 _ATTRIBUTE = rb"""([^\t\n\f\r />][^\t\n\f\r />=]*+)
     (?:[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:"([^"]*+)"|'([^']*+)'|(?=>)|([^\t\n\f\r >"'][^\t\n\f\r >]*+))
      |(?![\t\n\f\r ]*+=))"""
 _ATTRIBUTES = re.compile(_ATTRIBUTE, re.VERBOSE)
+_UNCAPTURED = re.sub(rb"\((?!\?)", b"(?:", _ATTRIBUTE)
 #: A tag up to its `>`. A quote left open is no attribute, so such a tag is no match: the bytes have run out.
 _TAG = re.compile(
-    rb"<(?:(meta)(?=[\t\n\f\r /])|/?[a-z][^\t\n\f\r >]*+)(?:[\t\n\f\r /]++|" + _ATTRIBUTE + rb")*+>",
+    rb"<(?:(meta)(?=[\t\n\f\r /])|/?[a-z][^\t\n\f\r >]*+)(?:[\t\n\f\r /]++|" + _UNCAPTURED + rb"|)*+>",
     re.VERBOSE,
 )
 _TAG_OPEN = re.compile(rb"</?[a-z]")

@@ -45,7 +45,7 @@ _WAITING = {
     "srcset": ("data-srcset", "data-lazy-srcset"),
 }
 
-_CANDIDATE = re.compile(r"[\s,]*+(\S++)([^,(]*+(?:\([^)]*+\)?[^,(]*+)*+)")
+_CANDIDATE = re.compile(r"[\s,]*+(\S++)([^,(]*+(?:\([^)]*+\)?+[^,(]*+|)*+)")
 #: What a browser strips before it looks at an address.
 _LEADING = re.compile(r"^[\x00-\x20]+|[\t\n\r]+")
 

@@ -16,16 +16,16 @@ from joro.parse.prescan import encoding_of
 #: Says where an address, as written, leads to.
 Lead = Callable[[str], str]
 
-_STRING = r""""(?:[^"\\\n]++|\\[\s\S])*+"|'(?:[^'\\\n]++|\\[\s\S])*+'"""
+_STRING = r""""(?:[^"\\\n]++|\\[\s\S]|)*+"|'(?:[^'\\\n]++|\\[\s\S]|)*+'"""
 _CODE = r"\\[0-9a-fA-F]{1,6}+\s?+"
-_SPACE = r"(?:\s++|/\*(?:[^*]++|\*(?!/))*+\*/)*+"
+_SPACE = r"(?:\s++|/\*(?:[^*]++|\*(?!/)|)*+\*/|)*+"
 #: What can hold an address, and what can look as if it did: comments, names of namespaces, other strings.
 #: `image-set` takes bare strings, so that brackets are counted inside it.
 _PART = re.compile(
-    rf"""/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+"""
+    rf"""/\*(?:[^*]++|\*(?!/)|)*+(?:\*/|)"""
     rf"""|@namespace[^;{{}}]*+"""
     rf"""|(?P<rule>@import{_SPACE})(?P<imported>{_STRING})"""
-    rf"""|(?<![\w-])url\(\s*+(?:(?P<quoted>{_STRING})|(?P<bare>(?:[^)"'\\\s(]++|{_CODE}|\\[\s\S])*+))\s*+\)"""
+    rf"""|(?<![\w-])url\(\s*+(?:(?P<quoted>{_STRING})|(?P<bare>(?:[^)"'\\\s(]++|{_CODE}|\\[\s\S]|)*+))\s*+\)"""
     rf"""|(?P<set>image-set\()|(?P<bracket>[()])|(?P<string>{_STRING})""",
     re.IGNORECASE,
 )
