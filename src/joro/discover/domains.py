@@ -26,6 +26,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from xxhash import xxh3_64_intdigest
 
+from joro.discover.novelty import learn, novelty_of
 from joro.discover.trap_records import Domain, pack_domain, unpack_domain
 from joro.url import fingerprint, host_of, registrable_domain, server_of
 
@@ -105,7 +106,7 @@ class Domains:
         leads_on = self._leads_on(server, domain, links)
         if state is None or not (pieces or leads_on):
             return  # a front page without text, or a redirect to elsewhere, is no part of something endless
-        novelty = state.said.novelty(url, pieces)
+        novelty = novelty_of(state.said, url, pieces)
         is_worded = _new_words(state, pieces, (url, *links)) >= NEW_WORDS
         if leads_on and not is_worded:
             novelty = 0.0
@@ -202,4 +203,4 @@ def _new_words(state: Domain, pieces: Collection[bytes], urls: Collection[str]) 
     names = " ".join({host_of(url) for url in urls}).encode().translate(None, b"0123456789")  # as in pieces
     words = {word.lower() for piece in pieces for word in _WORD.findall(piece)}
     new = words - set(_WORD.findall(names))
-    return sum(state.words.learn(xxh3_64_intdigest(word)) for word in new)
+    return sum(learn(state.words, xxh3_64_intdigest(word)) for word in new)

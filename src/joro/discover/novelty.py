@@ -14,11 +14,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-import msgspec
 from xxhash import xxh3_64_intdigest
 
-#: Bytes of the first filter, and of the largest.
-LEAST_BYTES, MOST_BYTES = 2_048, 8_192
+from joro.discover.trap_records import Memory
+
+#: Bytes of the largest filter.
+MOST_BYTES = 8_192
 #: Bits for one piece, of which 2 are set; a full filter takes one new piece in eleven for known.
 BITS_PER_PIECE = 5.5
 #: New text of this many bytes makes a page worth its visit, if it is this part of what the page says.
@@ -29,42 +30,36 @@ ECHO_LIMIT_BYTES = 240
 _WORD = re.compile(rb"[A-Za-z\x80-\xff]+")
 
 
-class Memory(msgspec.Struct, array_like=True):
-    """What a server has said lately."""
-
-    recent: bytearray = msgspec.field(default_factory=lambda: bytearray(LEAST_BYTES))
-    older: bytearray = msgspec.field(default_factory=bytearray)
-    pieces: int = 0  # in `recent`
-
-    def novelty(self, url: str, pieces: Iterable[bytes]) -> float:
-        """How new the page is; from now on its pieces are known."""
-        echo: frozenset[bytes] | None = None
-        new = total = 0
-        for piece in pieces:
-            total += len(piece)
-            if not self.learn(xxh3_64_intdigest(piece)):
+def novelty_of(memory: Memory, url: str, pieces: Iterable[bytes]) -> float:
+    """How new the page is; from now on its pieces are known."""
+    echo: frozenset[bytes] | None = None
+    new = total = 0
+    for piece in pieces:
+        total += len(piece)
+        if not learn(memory, xxh3_64_intdigest(piece)):
+            continue
+        if new < ENOUGH_BYTES and len(piece) < ECHO_LIMIT_BYTES:
+            echo = echo if echo is not None else frozenset(_WORD.findall(url.encode()))
+            rest = [word for word in _WORD.findall(piece) if word not in echo]
+            if not rest or not learn(memory, xxh3_64_intdigest(b" ".join(rest), 1)):
                 continue
-            if new < ENOUGH_BYTES and len(piece) < ECHO_LIMIT_BYTES:
-                echo = echo if echo is not None else frozenset(_WORD.findall(url.encode()))
-                rest = [word for word in _WORD.findall(piece) if word not in echo]
-                if not rest or not self.learn(xxh3_64_intdigest(b" ".join(rest), 1)):
-                    continue
-            new += len(piece)
-        return min(1.0, new / ENOUGH_BYTES, new / (total * ENOUGH_SHARE)) if new else 0.0
+        new += len(piece)
+    return min(1.0, new / ENOUGH_BYTES, new / (total * ENOUGH_SHARE)) if new else 0.0
 
-    def learn(self, mark: int) -> bool:
-        """Remember a piece; True when it was not known."""
-        if _holds(self.recent, mark):
-            return False
-        known = bool(self.older) and _holds(self.older, mark)
-        if self.pieces * BITS_PER_PIECE >= len(self.recent) * 8:
-            size = min(MOST_BYTES, 2 * len(self.recent))
-            self.recent, self.older, self.pieces = bytearray(size), self.recent, 0
-        last = len(self.recent) - 1
-        self.recent[mark & last] |= 1 << (mark >> 16 & 7)
-        self.recent[mark >> 20 & last] |= 1 << (mark >> 36 & 7)
-        self.pieces += 1
-        return not known
+
+def learn(memory: Memory, mark: int) -> bool:
+    """Remember a piece; True when it was not known."""
+    if _holds(memory.recent, mark):
+        return False
+    known = bool(memory.older) and _holds(memory.older, mark)
+    if memory.pieces * BITS_PER_PIECE >= len(memory.recent) * 8:
+        size = min(MOST_BYTES, 2 * len(memory.recent))
+        memory.recent, memory.older, memory.pieces = bytearray(size), memory.recent, 0
+    last = len(memory.recent) - 1
+    memory.recent[mark & last] |= 1 << (mark >> 16 & 7)
+    memory.recent[mark >> 20 & last] |= 1 << (mark >> 36 & 7)
+    memory.pieces += 1
+    return not known
 
 
 def _holds(bits: bytearray, mark: int) -> bool:

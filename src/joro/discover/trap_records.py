@@ -10,12 +10,21 @@ from __future__ import annotations
 import msgspec
 
 from joro.discover.aliases import Aliases
-from joro.discover.novelty import Memory
 
 #: The wider kind's share counts as much as this many pages.
 PRIOR_PAGES = 3
 #: A new kind is tried so often, and of so many barren new kinds in a row.
 TRIES, CHANCES = 3, 12
+#: Bytes of a server's first filter (`novelty`).
+LEAST_BYTES = 2_048
+
+
+class Memory(msgspec.Struct, array_like=True):
+    """What a server has said lately: two Bloom filters."""
+
+    recent: bytearray = msgspec.field(default_factory=lambda: bytearray(LEAST_BYTES))
+    older: bytearray = msgspec.field(default_factory=bytearray)
+    pieces: int = 0  # in `recent`
 
 
 class Account(msgspec.Struct, array_like=True):

@@ -24,6 +24,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Protocol
 
 from joro.discover.domains import Domains
+from joro.discover.novelty import novelty_of
 from joro.discover.patterns import kinds
 from joro.discover.trap_records import CHANCES, TRIES, Account, State, pack, unpack
 from joro.url import server_of
@@ -120,7 +121,7 @@ class Traps:
             if visit < WATCHED_FROM:
                 return None
             state = self._states[server] = State()
-        novelty = state.memory.novelty(url, text.pieces)
+        novelty = novelty_of(state.memory, url, text.pieces)
         if text.length >= SAYS_BYTES:
             for slot in state.aliases.learn(url, text.sketch, new=novelty >= 0.5):
                 _start_again(state, state.aliases.evidence[slot].pages)
