@@ -46,7 +46,8 @@ class Policy:
         self._has_budget = settings.visits_per_day > 0
         self._listens = settings.watch
         self._prior = prior.BROAD
-        self._chance = np.random.default_rng()
+        # Only one policy throws dice, and they take ten milliseconds to load.
+        self._chance = np.random.default_rng() if settings.policy == "gamma" else None
         self.has_studied = False
         self._asked: tuple[Said, prior.Prior, Grid] | None = None  # what was expected when last asked
 
@@ -63,7 +64,7 @@ class Policy:
     @property
     def is_drawn(self) -> bool:
         """Are intervals drawn by chance? Then they are drawn once and stand."""
-        return self._rule.policy == "gamma"
+        return self._chance is not None
 
     def learned(
         self,
@@ -111,7 +112,7 @@ class Policy:
 
     def intervals_s(self, histories: Histories, weights: ArrayLike, others: Said = SILENT) -> Seconds:
         """The time each page wishes between two visits."""
-        draws = self._chance.random(len(histories)) if self.is_drawn else 0.5
+        draws = self._chance.random(len(histories)) if self._chance is not None else 0.5
         expected = self._expected(others)
         chances = change.posterior(histories, expected)
         wait = revisit.intervals_s(self._rule, chances, weights, expected=expected, draws=draws)

@@ -11,13 +11,22 @@ moment of its selection can be drawn at once: it is where pace × ∫γ reaches 
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from joro.schedule.optimum import Array
 
-#: Nodes and weights of ∫ f(E) e^−E dE, for means over the exponential random number.
-_NODES, _NODE_WEIGHTS = np.polynomial.laguerre.laggauss(24)
+
+@functools.cache
+def _nodes() -> tuple[Array, Array]:
+    """Nodes and weights of ∫ f(E) e^−E dE, for means over the exponential random number.
+
+    Found when they are asked for: only this policy needs them, and the polynomials take 6 ms to load.
+    """
+    nodes, weights = np.polynomial.laguerre.laggauss(24)
+    return nodes, weights
 
 
 def alpha(importance: ArrayLike, usual: float) -> Array:
@@ -42,7 +51,8 @@ def interval_s(alpha: ArrayLike, change_per_s: ArrayLike, pace_per_s: float, dra
 def visits_per_s(alpha: ArrayLike, change_per_s: ArrayLike, pace_per_s: float) -> Array:
     """How often each page is selected in the long run: one over the mean of `interval_s`."""
     share, change = (each.reshape(-1, 1) for each in _pairs(alpha, change_per_s))
-    return np.asarray(1 / (_reached(share, change, _NODES / pace_per_s) @ _NODE_WEIGHTS))
+    nodes, weights = _nodes()
+    return np.asarray(1 / (_reached(share, change, nodes / pace_per_s) @ weights))
 
 
 def _pairs(one: ArrayLike, other: ArrayLike) -> tuple[Array, Array]:
