@@ -25,9 +25,9 @@ PROGRAMS = ("wget2", "wget", "wrk")
 def install() -> None:
     """Fetch what is not here yet; needs the package registries only then."""
     ROOM.mkdir(exist_ok=True)
-    if _is_stale("requirements.txt"):
+    if _is_stale("requirements.txt") or not _is_our_python():
         _say("Scrapy, Crawlee")
-        if _try(sys.executable, "-m", "venv", ROOM / "venv") and _try(
+        if _try(sys.executable, "-m", "venv", "--clear", ROOM / "venv") and _try(
             PYTHON,
             "-m",
             "pip",
@@ -53,6 +53,13 @@ def install() -> None:
 def _is_stale(name: str) -> bool:
     kept = ROOM / name
     return not kept.exists() or kept.read_bytes() != (HERE / name).read_bytes()
+
+
+def _is_our_python() -> bool:
+    """Whose interpreter is another build of Python would be measured by that."""
+    command = [str(PYTHON), "-c", "import sys; print(sys.version, sys.base_prefix)"]
+    said = subprocess.run(command, capture_output=True, text=True).stdout if PYTHON.exists() else ""
+    return said.strip() == f"{sys.version} {sys.base_prefix}"
 
 
 def _keep(name: str) -> None:
