@@ -117,6 +117,12 @@ CONTENDERS = (
     Contender("joro_2", "the same with --processes 2", _joro(2), cores=2),
     Contender("scrapy", "tuned, its own duplicate filter", _scrapy(), needs=(install.PYTHON,)),
     Contender(
+        "scrapy_plain",
+        "log off, as many at once, one per server, no pause; the rest as it comes",
+        _scrapy("--settings=plain"),
+        needs=(install.PYTHON,),
+    ),
+    Contender(
         "scrapy_set",
         "tuned, and no known link ever reaches it: a set in our code",
         _scrapy("--known=set"),
