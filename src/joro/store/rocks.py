@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rocksdict import AccessType, BlockBasedOptions, Cache, Options, Rdict
+from rocksdict import AccessType, BlockBasedOptions, Cache, DBCompressionType, Options, Rdict
 
 from joro.errors import CollectionError, DiskFull
 
@@ -24,6 +24,8 @@ def options() -> Options:
     made.set_max_log_file_size(1_000_000)
     made.set_write_buffer_size(WRITE_BUFFER_BYTES)
     made.set_max_write_buffer_number(2)
+    # What a buffer leaves behind is soon worked into the tables below: only these are compressed.
+    made.set_compression_per_level([DBCompressionType.none(), *[DBCompressionType.lz4()] * 6])
     table = BlockBasedOptions()
     table.set_block_cache(Cache(CACHE_BYTES))
     table.set_cache_index_and_filter_blocks(True)
