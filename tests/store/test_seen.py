@@ -7,9 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from joro.store import seen as seen_module
 from joro.store.seen import SeenSet
 
-MARKS = st.lists(st.integers(0, 2**64 - 1) | st.sampled_from([0, 1, 2**58, 2**63, 2**64 - 1]), max_size=60)
+MARKS = st.lists(st.integers(0, 2**64 - 1) | st.sampled_from([0, 1, 2**58, 2**63, 2**64 - 1]), max_size=100)
 
 
 def marks(*numbers: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
@@ -41,8 +42,11 @@ def test_merging_the_same_again_changes_nothing(tmp_path: Path) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches=st.lists(st.tuples(MARKS, st.booleans()), max_size=8))
 def test_it_agrees_with_a_plain_set(
-    tmp_path_factory: pytest.TempPathFactory, batches: list[tuple[list[int], bool]]
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    batches: list[tuple[list[int], bool]],
 ) -> None:
+    monkeypatch.setattr(seen_module, "YOUNG", 20)
     seen, plain = SeenSet(tmp_path_factory.mktemp("seen")), set[int]()
     for batch, merge in batches:
         expected = []

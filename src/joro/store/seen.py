@@ -24,6 +24,9 @@ Marks = NDArray[np.uint64]
 PARTITIONS = 64
 _SHIFT = np.uint64(64 - 6)
 _NONE: Marks = np.empty(0, np.uint64)
+#: So few are looked at one by one: twenty calls of NumPy cost as much as hundreds of looks. Those found new
+#: join the buffer when so many have come together.
+FEW, YOUNG = 64, 4_096
 
 
 class SeenSet:
@@ -34,27 +37,56 @@ class SeenSet:
         self._directory = directory
         self._parts = [self._open(number) for number in range(PARTITIONS)]
         self._buffer = _NONE
+        self._young: set[int] = set()
 
     def __len__(self) -> int:
         """Fingerprints known."""
-        return len(self._buffer) + sum(len(part) for part in self._parts)
+        return self.unmerged + sum(len(part) for part in self._parts)
 
     @property
     def unmerged(self) -> int:
         """Fingerprints in memory only."""
-        return len(self._buffer)
+        return len(self._buffer) + len(self._young)
 
     def add(self, marks: Marks) -> NDArray[np.intp]:
         """Make `marks` known; the positions at which one stood for the first time ever, in order."""
+        if len(marks) <= FEW:
+            return self._add_few(marks.tolist())
+        self._grow_up()
         unique, first = np.unique(marks, return_index=True)
-        new = ~_contains(self._buffer, unique)
-        for number, start, end in _partitions(unique):
-            new[start:end] &= ~_contains(self._parts[number], unique[start:end])
+        new = self._are_new(unique)
         self._buffer = _merged(self._buffer, unique[new])
         return np.sort(first[new])
 
+    def _add_few(self, marks: list[int]) -> NDArray[np.intp]:
+        young = self._young
+        first: dict[int, int] = {}
+        for position, mark in enumerate(marks):
+            if mark not in young and mark not in first:
+                first[mark] = position
+        unique = np.array(sorted(first), np.uint64)
+        new = unique[self._are_new(unique)].tolist()
+        young.update(new)
+        if len(young) >= YOUNG:
+            self._grow_up()
+        return np.array(sorted([first[mark] for mark in new]), np.intp)
+
+    def _are_new(self, unique: Marks) -> NDArray[np.bool_]:
+        """Which of these, sorted, are neither in the buffer nor on disk?"""
+        new = ~_contains(self._buffer, unique)
+        if any(map(len, self._parts)):
+            for number, start, end in _partitions(unique):
+                new[start:end] &= ~_contains(self._parts[number], unique[start:end])
+        return new
+
+    def _grow_up(self) -> None:
+        if self._young:
+            self._buffer = _merged(self._buffer, np.array(sorted(self._young), np.uint64))
+            self._young = set()
+
     def merge(self) -> None:
         """Move the buffer to disk."""
+        self._grow_up()
         for number, start, end in _partitions(self._buffer):
             path = self._path(number)
             draft = path.with_suffix(".new")
