@@ -136,3 +136,25 @@ def test_a_wait_looked_for_is_the_one_a_table_of_all_waits_gives(
     weight = np.random.default_rng(seed).lognormal(0, 1, len(chances))
     table = _crossing(_log_worth(rule, chances, expected, None), _log_goal(rule, weight))
     assert _sought(rule, chances, expected, weight) == pytest.approx(table, rel=1e-3)
+
+
+def test_however_cheap_visits_are_no_page_has_more_than_so_many_for_each_change() -> None:
+    rule = replace(WIDE, knob=1e-18, most_per_change=10.0)
+    waits = intervals_s(rule, KNOWN, 1.0)
+    assert waits == pytest.approx(np.clip(0.1 / RATES_PER_S, 60.0, 1_000 * DAY_S), rel=1e-6)
+
+
+def test_a_page_that_may_be_fast_is_looked_at_as_one() -> None:
+    unsure = (KNOWN[[5]] + KNOWN[[-5]]) / 2
+    rule = replace(WIDE, knob=1e-18, most_per_change=10.0)
+    assert intervals_s(rule, unsure, 1.0)[0] < 2.1 * intervals_s(rule, KNOWN[[-5]], 1.0)[0]
+
+
+def test_a_budget_that_no_change_justifies_is_not_spent() -> None:
+    pages = KNOWN[5:20]
+    limited = replace(WIDE, most_per_change=10.0)
+    useful = 10.0 * RATES_PER_S[5:20].sum()
+    rich = fitted(limited, pages, 1.0, 100 * useful)
+    assert visits_per_s(rich, pages, 1.0).sum() == pytest.approx(useful, rel=1e-3)
+    poor = fitted(limited, pages, 1.0, 0.05 * useful)
+    assert visits_per_s(poor, pages, 1.0).sum() == pytest.approx(0.05 * useful, rel=1e-3)

@@ -32,6 +32,12 @@ class Refresh:
     visits_per_day: int = setting(
         0, "visits to known pages, all robots together; 0 = as many as sockets and politeness allow", least=0
     )
+    visits_per_change: int = setting(
+        10,
+        "optimal visits no page more often than so many times for each change expected, however many visits"
+        " there are; 0 = no such limit",
+        least=0,
+    )
     every_version_percent: int = setting(
         0,
         "what optimal aims at: 0 = pages as they are now (search), 100 = every version (archive)",

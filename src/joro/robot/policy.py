@@ -42,6 +42,7 @@ class Policy:
             usual_alpha=settings.gamma_alpha_percent / 100,
             shortest_s=settings.least_interval_s,
             longest_s=settings.most_interval_s,
+            most_per_change=settings.visits_per_change or math.inf,
         )
         self._has_budget = settings.visits_per_day > 0
         self._listens = settings.watch

@@ -20,6 +20,7 @@ short.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -55,6 +56,7 @@ class Revisiting:
     shortest_s: float = 3_600.0
     longest_s: float = 400 * DAY_S
     drift_per_s: float = DRIFT_PER_S  # optimal: how fast what is known grows old while a page waits
+    most_per_change: float = math.inf  # optimal: visits for each change expected, however cheap they are
 
 
 def intervals_s(
@@ -85,7 +87,18 @@ def intervals_s(
         wait = select.interval_s(share, rate_per_s(chances), 1 / rule.knob, draws)
     else:
         wait = np.full(len(chances), rule.knob)
-    return np.asarray(np.clip(wait, rule.shortest_s, rule.longest_s))
+    return np.clip(wait, _shortest_s(rule, chances), rule.longest_s)
+
+
+def _shortest_s(rule: Revisiting, chances: Grid) -> ArrayLike:
+    """No page is visited again sooner.
+
+    The changes expected are those of the mean rate: as long as a page may be fast, it is looked at as one.
+    """
+    if rule.policy != "optimal" or rule.most_per_change == math.inf:
+        return rule.shortest_s
+    change_s = 1 / (chances @ RATES_PER_S)
+    return np.clip(change_s / rule.most_per_change, rule.shortest_s, rule.longest_s)
 
 
 def visits_per_s(
@@ -129,14 +142,14 @@ def fitted(
     # Twenty prices are tried; what a visit brings is the same at all of them.
     optimal = rule.policy == "optimal"
     log_worth = _log_worth(rule, chances, expected, quality) if optimal else None
-    weight = np.asarray(importance, dtype=np.float64)
+    weight, shortest_s = np.asarray(importance, dtype=np.float64), _shortest_s(rule, chances)
 
     def spent(knob: float) -> float:
         turned = replace(rule, knob=knob)
         if log_worth is None:
             return float(visits_per_s(turned, chances, weight, expected=expected, quality=quality).sum())
         log_goal = _log_goal(turned, weight, least_price)
-        wait = np.clip(_crossing(log_worth, log_goal), rule.shortest_s, rule.longest_s)
+        wait = np.clip(_crossing(log_worth, log_goal), shortest_s, rule.longest_s)
         return float((_often(chances, wait, quality) * np.asarray(counted, np.float64)).sum())
 
     return replace(rule, knob=max(find_price(spent, budget_per_s, near=rule.knob), 1e-18))
@@ -145,10 +158,10 @@ def fitted(
 def visits_at(rule: Revisiting, chances: Grid, prices: Array, *, expected: Grid) -> Array:
     """How often pages of importance 1 are visited under `optimal` at each of many prices: pages × prices."""
     log_worth = _log_worth(rule, chances, expected, None)
-    often = np.empty((len(chances), len(prices)))
+    often, shortest_s = np.empty((len(chances), len(prices))), _shortest_s(rule, chances)
     for number, price in enumerate(prices.tolist()):
         log_goal = np.full((len(chances), 1), np.log(price))
-        often[:, number] = 1 / np.clip(_crossing(log_worth, log_goal), rule.shortest_s, rule.longest_s)
+        often[:, number] = 1 / np.clip(_crossing(log_worth, log_goal), shortest_s, rule.longest_s)
     return often
 
 
