@@ -145,7 +145,7 @@ def test_however_cheap_visits_are_no_page_has_more_than_so_many_for_each_change(
 
 
 def test_a_page_that_may_be_fast_is_looked_at_as_one() -> None:
-    unsure = (KNOWN[[5]] + KNOWN[[-5]]) / 2
+    unsure = 0.5 * (KNOWN[[5]] + KNOWN[[-5]]).astype(np.float32)
     rule = replace(WIDE, knob=1e-18, most_per_change=10.0)
     assert intervals_s(rule, unsure, 1.0)[0] < 2.1 * intervals_s(rule, KNOWN[[-5]], 1.0)[0]
 
