@@ -355,6 +355,7 @@ def test_a_page_found_before_the_journal_says_that_it_was_visited_does_not_wait_
         == one.disk.frontier[SERVERS[0]]
         == {b"v" + page.encode(): b"1000000.0"}
     )
+    control.close()
 
 
 @pytest.mark.slow

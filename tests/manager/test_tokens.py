@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ from joro.store.control import Control, open_control
 
 
 @pytest.fixture
-def control(tmp_path: Path) -> Control:
-    return open_control("", tmp_path, FakeClock(1_000.0))
+def control(tmp_path: Path) -> Iterator[Control]:
+    opened = open_control("", tmp_path, FakeClock(1_000.0))
+    yield opened
+    opened.close()
 
 
 def asking(authorization: str | None) -> Request:
