@@ -72,6 +72,10 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def invoke(self, ctx: click.Context) -> None:
+        """What a command returns is for nobody: all that `main` gives back is the code of an Exit."""
+        super().invoke(ctx)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
@@ -105,9 +109,8 @@ def main() -> None:
     # on every core waits so busily that a command takes a third more CPU time to start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        joro.main(standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
+        # Not standalone, click does not raise the Exit of a command but returns its code.
+        exit_code = joro.main(standalone_mode=False) or 0
     except click.Abort:
         sys.exit(130)
     except click.ClickException as mistake:
@@ -124,10 +127,10 @@ def main() -> None:
         if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EDQUOT):
             raise
         _fail(f"{error.filename or 'the disk'}: {error.strerror}; make room or check the permissions", 1)
-    _leave()
+    _leave(exit_code)
 
 
-def _leave() -> None:
+def _leave(exit_code: int) -> None:
     """End at once where we served somebody: the server's threads may still let go of objects of ours, and
     before Python 3.14 one that comes for them while the interpreter ends aborts the process (PyO3 #4874).
     """
@@ -137,7 +140,8 @@ def _leave() -> None:
         logging.shutdown()
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(0)
+        os._exit(exit_code)
+    sys.exit(exit_code)
 
 
 def _fail(message: str, exit_code: int) -> NoReturn:
