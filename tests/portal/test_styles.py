@@ -43,6 +43,18 @@ def test_what_only_looks_like_an_address_stays(css: str) -> None:
     assert rewritten_css(css, led) == css
 
 
+@pytest.mark.parametrize(
+    ("css", "expected"),
+    [
+        (r".a\'b { c: url(x) } d { e: 'f' }", r""".a\'b { c: url("/r/x") } d { e: 'f' }"""),
+        (r'.a\\\"b { c: url(x) } d { e: "f" }', r'.a\\\"b { c: url("/r/x") } d { e: "f" }'),
+        ("a { b: url(it's) url(x) 'c' }", """a { b: url(it's) url("/r/x") 'c' }"""),
+    ],
+)
+def test_a_quote_that_starts_no_string_hides_no_address(css: str, expected: str) -> None:
+    assert rewritten_css(css, led) == expected
+
+
 def test_an_address_cannot_break_out_of_its_string() -> None:
     assert rewritten_css("url(x)", lambda _: '"\\\n</style>') == 'url("%22%5C%0A%3C/style>")'
 

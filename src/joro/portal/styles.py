@@ -19,14 +19,16 @@ Lead = Callable[[str], str]
 _STRING = r""""(?:[^"\\\n]++|\\[\s\S]|)*+"|'(?:[^'\\\n]++|\\[\s\S]|)*+'"""
 _CODE = r"\\[0-9a-fA-F]{1,6}+\s?+"
 _SPACE = r"(?:\s++|/\*(?:[^*]++|\*(?!/)|)*+\*/|)*+"
-#: What can hold an address, and what can look as if it did: comments, names of namespaces, other strings.
+#: What can hold an address, and what can look as if it did: comments, names of namespaces, other strings,
+#: broken addresses (up to their bracket, as CSS has it), quotes that are part of a name (`.a\'b`).
 #: `image-set` takes bare strings, so that brackets are counted inside it.
 _PART = re.compile(
     rf"""/\*(?:[^*]++|\*(?!/)|)*+(?:\*/|)"""
     rf"""|@namespace[^;{{}}]*+"""
     rf"""|(?P<rule>@import{_SPACE})(?P<imported>{_STRING})"""
     rf"""|(?<![\w-])url\(\s*+(?:(?P<quoted>{_STRING})|(?P<bare>(?:[^)"'\\\s(]++|{_CODE}|\\[\s\S]|)*+))\s*+\)"""
-    rf"""|(?P<set>image-set\()|(?P<bracket>[()])|(?P<string>{_STRING})""",
+    rf"""|(?<![\w-])url\(\s*+(?!["'])(?:[^)\\]++|\\[\s\S]|)*+(?:\)|)"""
+    rf"""|(?P<set>image-set\()|(?P<bracket>[()])|(?P<string>{_STRING})|\\["'\\]""",
     re.IGNORECASE,
 )
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(\n)|([\s\S]))")
