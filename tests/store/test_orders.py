@@ -1,6 +1,8 @@
+import errno
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -148,6 +150,54 @@ def test_orders_that_cannot_be_read_are_no_leave(tmp_path: Path) -> None:
     book.give(order("host", "a.example"))
     book.path.write_bytes(b"nonsense\n" + book.path.read_bytes())
     with pytest.raises(CollectionError, match="line 1 is no order"):
+        book.latest()
+
+
+def test_a_folder_that_may_not_be_entered_is_no_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(path: str, **_: object) -> os.stat_result:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    book = OrderBook(tmp_path, FakeClock(NOW).now)
+    with monkeypatch.context() as within:
+        within.setattr(os, "stat", locked)
+        within.setattr(os, "access", lambda *_: False)
+        with pytest.raises(CollectionError, match=r"cannot be read \(Permission denied\)"):
+            book.latest()
+
+
+def test_only_orders_that_do_not_exist_are_none(tmp_path: Path) -> None:
+    assert not OrderBook(tmp_path / "nowhere", FakeClock(NOW).now).latest()
+    (tmp_path / "file").touch()
+    (tmp_path / "folder" / "orders.jsonl").mkdir(parents=True)
+    for place in ("file", "folder"):
+        book = OrderBook(tmp_path / place, FakeClock(NOW).now)
+        with pytest.raises(CollectionError, match=r"orders\.jsonl cannot be read"):
+            book.latest()
+        with pytest.raises(CollectionError, match=r"orders\.jsonl cannot be read"):
+            book.history()
+        with pytest.raises(CollectionError, match=r"orders\.jsonl cannot be read"):
+            book.give(order("host", "a.example"))
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        (order("planet", "mars"), "its target 'planet' is not known"),
+        (order("host", "a.example", "praise"), "its act 'praise' is not known"),
+        (order("order", "one", LIFT), "it lifts 'one', which is no number of an order"),
+        (order("order", "9" * 5_000, LIFT), "which is no number of an order"),
+    ],
+)
+def test_an_order_that_nobody_can_follow_is_named_by_its_line(
+    tmp_path: Path, given: Order, fault: str
+) -> None:
+    book = OrderBook(tmp_path, FakeClock(NOW).now)
+    book.give(order("host", "a.example"))
+    with book.path.open("ab") as file:
+        file.write(msgspec.json.encode(given) + b"\n")
+    with pytest.raises(CollectionError, match=f"line 2 is no order .*{fault}"):
         book.latest()
 
 

@@ -35,6 +35,10 @@ TAKEDOWN, EMBARGO, EXCLUSION, LIFT = "takedown", "embargo", "exclusion", "lift"
 #: What it is about; "host" may be "*.example.org": that domain and every name below it.
 TARGETS = ("url", "prefix", "host", "digest", "all")
 
+_REMEDY = "restore the file from a copy: nothing is shown while orders cannot be read"
+#: A number with more is none of an order, and from 4,300 digits on Python takes it for no number at all.
+_MOST_DIGITS = 20
+
 
 class Order(msgspec.Struct, frozen=True, omit_defaults=True):
     """One order."""
@@ -163,14 +167,16 @@ class OrderBook:
 
     def latest(self) -> Orders:
         """All orders in force. To see that none came costs a microsecond, so everyone may ask each time."""
-        if self._seen is None and not os.access(self._name, os.F_OK):  # an exception would cost twice as much
-            return self._latest
         try:
-            status = os.stat(self._name)
+            status = os.stat(
+                self._name
+            )  # os.access would take a folder that is locked for one without orders
         except FileNotFoundError:
             if self._seen is not None:
                 self._seen, self._latest = None, Orders()
             return self._latest
+        except OSError as error:
+            raise _unreadable(self._name, error) from None
         stamp = status.st_ino, status.st_mtime_ns, status.st_size
         if stamp != self._seen:
             self._latest, self._seen = Orders(_read(self.path)), stamp
@@ -201,10 +207,11 @@ class OrderBook:
 
     def history(self) -> list[Order]:
         """Every order ever given, lifted ones and lifts included."""
-        return list(_read(self.path)) if self.path.exists() else []
+        return list(_read(self.path))
 
     def give(self, order: Order) -> Order:
         """Let an order stand from now on; its number is the next free one, its time is now."""
+        self.latest()  # what stands there must be readable, or a file at all
         with appending(self.path) as file:
             known = [each.number for each in _read(self.path)]
             order = msgspec.structs.replace(order, number=max(known, default=0) + 1, time=self._now())
@@ -215,16 +222,35 @@ class OrderBook:
 
 
 def _read(path: Path) -> Iterator[Order]:
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _unreadable(path, error) from None
     for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
         yield _order_in(line, f"{path}, line {number}")
 
 
 def _order_in(line: bytes, where: str) -> Order:
     try:
-        return msgspec.json.decode(line, type=Order)
+        order = msgspec.json.decode(line, type=Order)
+        if fault := _fault(order):
+            raise msgspec.ValidationError(fault)
     except msgspec.DecodeError as error:
-        raise CollectionError(
-            f"{where} is no order ({error})",
-            remedy="restore the file from a copy: nothing is shown while orders cannot be read",
-        ) from None
+        raise CollectionError(f"{where} is no order ({error})", remedy=_REMEDY) from None
+    return order
+
+
+def _fault(order: Order) -> str:
+    """What nobody could follow in an order; "" if anyone can."""
+    if order.act == LIFT:
+        is_number = order.value.isascii() and order.value.isdigit() and len(order.value) < _MOST_DIGITS
+        return "" if is_number else f"it lifts {order.value!r:.50}, which is no number of an order"
+    if order.act not in (TAKEDOWN, EMBARGO, EXCLUSION):
+        return f"its act {order.act!r:.50} is not known"
+    return "" if order.target in TARGETS else f"its target {order.target!r:.50} is not known"
+
+
+def _unreadable(path: Path | str, error: OSError) -> CollectionError:
+    return CollectionError(f"{path} cannot be read ({error.strerror})", remedy=_REMEDY)
