@@ -1,8 +1,10 @@
 from pathlib import Path
 
-from joro.archive.check import check, missing, repair
-from joro.archive.names import sorted_index
-from joro.archive.read import records
+import pytest
+
+from joro.archive.check import RESTORE, check, missing, repair
+from joro.archive.names import open_index, sorted_index
+from joro.archive.read import readable, records
 from joro.archive.recover import mend
 from tests.archive.examples import only, visit, writer
 
@@ -111,6 +113,36 @@ def test_a_closed_file_that_lost_its_end_is_damaged(tmp_path: Path) -> None:
     warc.write_bytes(warc.read_bytes()[:-5])
     mend(tmp_path)
     assert "no whole record" in check(tmp_path, warc.name).damage[0]
+
+
+@pytest.mark.parametrize("left", [0, 2])
+def test_a_closed_file_cut_between_two_records_is_damaged(left: int, tmp_path: Path) -> None:
+    warc = archived(tmp_path)
+    end = [each.offset for each in records(warc)][left]
+    warc.write_bytes(warc.read_bytes()[:end])
+    verdict = check(tmp_path, warc.name)
+    assert verdict.damage == [f"captures lost that were behind its end: {3 if left == 0 else 2}"]
+    assert (verdict.disorder, verdict.remedy) == ([], RESTORE)
+
+
+def test_an_open_file_that_was_emptied_is_damaged_and_left_as_it_is(tmp_path: Path) -> None:
+    warc = archived(tmp_path, close=False)
+    witness = open_index(warc).read_bytes()
+    warc.write_bytes(b"")
+    repair(warc)
+    assert check(tmp_path, warc.name).damage == ["captures lost that were behind its end: 3"]
+    assert open_index(warc).read_bytes() == witness
+
+
+def test_an_index_made_anew_still_knows_of_captures_that_are_lost(tmp_path: Path) -> None:
+    warc = archived(tmp_path)
+    index = sorted_index(warc)
+    whole = index.read_bytes()
+    damage(warc, 2)
+    warc.write_bytes(warc.read_bytes()[: [each.offset for each in readable(warc)][-1]])
+    index.write_bytes(b"".join(reversed(whole.splitlines(keepends=True))) + b"nonsense\n")
+    repair(warc)
+    assert index.read_bytes() == whole
 
 
 def test_a_warc_that_is_gone_is_missed(tmp_path: Path) -> None:

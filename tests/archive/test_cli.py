@@ -55,6 +55,17 @@ def test_mending_puts_an_unclosed_archive_right(collection: Collection) -> None:
     assert run(collection, "check").exit_code == 0
 
 
+def test_mending_does_not_call_an_emptied_file_whole(collection: Collection) -> None:
+    warc = only(collection.archive)
+    index = warc.with_name(warc.name.replace(".warc.gz", ".cdxj"))
+    witness = index.read_bytes()
+    warc.write_bytes(b"")
+    result = run(collection, "check", "--mend")
+    assert result.exit_code == 1
+    assert "captures lost that were behind its end: 4; restore it from a copy" in result.stdout
+    assert index.read_bytes() == witness
+
+
 def test_nothing_is_mended_under_a_robot(collection: Collection) -> None:
     with collection.lock("robot"):
         assert run(collection, "check").exit_code == 0

@@ -2,22 +2,25 @@
 
 In:    the directory of WARCs and indexes.
 Out:   a verdict per WARC: its records, and everything that is wrong with it.
-Never: changes a file, except `repair`; blames a robot that is writing right now.
+Never: changes a file, except `repair`; blames a robot that is writing right now; lets an index forget a
+       capture whose record is lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from joro.archive.cdx import index_of, line_of, whole_lines
+from joro.archive.cdx import capture_of, index_of, line_of, whole_lines, write_sorted
 from joro.archive.far import problem_far, size_of
 from joro.archive.members import Gap, Member, salvage
 from joro.archive.names import SUFFIX, sorted_index, warcs
 from joro.archive.payload import digest, payload_of, split
-from joro.archive.read import CAPTURES, Record, capture_in, offsets, record_in
-from joro.archive.recover import close, rebuild
+from joro.archive.read import CAPTURES, Record, capture_in, offsets, readable, record_in
+from joro.archive.recover import close
 
 RESTORE = "restore it from a copy; its other records stay readable"
 MEND = "run: joro archive check --mend"
@@ -65,6 +68,7 @@ def check(
             expected.append(line_of(capture_in(record)))
     if not (is_open and busy):
         _check_end(path, end, is_open, verdict)
+        _check_reach(path, listed, verdict)
         _check_index(listed, expected, is_open, verdict)
     return verdict
 
@@ -87,11 +91,44 @@ def missing(directory: Path) -> list[str]:
 
 
 def repair(path: Path) -> None:
-    """Put right what can be put right from the WARC itself; no robot may be writing to it."""
+    """Put right what can be put right from the WARC itself; no robot may be writing to it.
+
+    What an index knows of records that cannot be read stays in it: nothing else says what was lost.
+    """
+    listed = whole_lines(index_of(path))
     if sorted_index(path).exists():
-        rebuild(path)
-    else:
+        extents: list[tuple[int, int]] = []
+        found: set[bytes] = set()
+        for record in readable(path):
+            extents.append((record.offset, record.end))
+            if record.type in CAPTURES:
+                found.add(line_of(capture_in(record)))
+        write_sorted(path, found.union(_witnesses(listed, extents)))
+    elif not _behind(path, listed):
         close(path)
+
+
+def _witnesses(lines: Iterable[bytes], extents: list[tuple[int, int]]) -> list[bytes]:
+    """Index lines that point to where no readable record is."""
+    starts = [start for start, _ in extents]
+    found = []
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            offset = capture_of(line).offset
+            place = bisect_right(starts, offset) - 1
+            if place < 0 or extents[place][1] <= offset:
+                found.append(line)
+    return found
+
+
+def _behind(path: Path, lines: Iterable[bytes]) -> int:
+    """How many captures should lie where the WARC has ended."""
+    size = size_of(path)
+    number = 0
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            number += capture_of(line).offset >= size
+    return number
 
 
 def _sound(member: Member, verdict: Verdict) -> Record | None:
@@ -125,6 +162,12 @@ def _check_end(path: Path, end: int, is_open: bool, verdict: Verdict) -> None:
     if rest:
         found = verdict.disorder if is_open else verdict.damage
         found.append(f"{rest} bytes at its end are no whole record")
+
+
+def _check_reach(path: Path, listed: bytes, verdict: Verdict) -> None:
+    """A file that was emptied, or cut between two records, shows no wound: only its index knows."""
+    if number := _behind(path, whole_lines(listed)):
+        verdict.damage.append(f"captures lost that were behind its end: {number}")
 
 
 def _check_index(listed: bytes, expected: list[bytes], is_open: bool, verdict: Verdict) -> None:
