@@ -17,6 +17,8 @@ from joro.parse.prescan import encoding_of
 Lead = Callable[[str], str]
 
 _STRING = r""""(?:[^"\\\n]++|\\[\s\S]|)*+"|'(?:[^'\\\n]++|\\[\s\S]|)*+'"""
+#: CSS ends it where its line ends. Passed over whole, it is read once, whatever quotes it holds.
+_UNCLOSED = r""""(?:[^"\\\n]++|\\[\s\S]|)*+|'(?:[^'\\\n]++|\\[\s\S]|)*+"""
 _CODE = r"\\[0-9a-fA-F]{1,6}+\s?+"
 _SPACE = r"(?:\s++|/\*(?:[^*]++|\*(?!/)|)*+\*/|)*+"
 #: What can hold an address, and what can look as if it did: comments, names of namespaces, other strings,
@@ -28,7 +30,7 @@ _PART = re.compile(
     rf"""|(?P<rule>@import{_SPACE})(?P<imported>{_STRING})"""
     rf"""|(?<![\w-])url\(\s*+(?:(?P<quoted>{_STRING})|(?P<bare>(?:[^)"'\\\s(]++|{_CODE}|\\[\s\S]|)*+))\s*+\)"""
     rf"""|(?<![\w-])url\(\s*+(?!["'])(?:[^)\\]++|\\[\s\S]|)*+(?:\)|)"""
-    rf"""|(?P<set>image-set\()|(?P<bracket>[()])|(?P<string>{_STRING})|\\["'\\]""",
+    rf"""|(?P<set>image-set\()|(?P<bracket>[()])|(?P<string>{_STRING})|{_UNCLOSED}|\\["'\\]""",
     re.IGNORECASE,
 )
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(\n)|([\s\S]))")
