@@ -11,6 +11,7 @@ from joro.exporter.copying import Progress, State, copy
 from joro.exporter.selection import Chooser, Selection
 from joro.model import Capture, Known, Visit
 from joro.store.collection import Collection
+from joro.store.orders import TAKEDOWN, Order, OrderBook
 from tests.index.archived import START, answer, collection_in, page
 
 DAY_S = 86_400.0
@@ -48,6 +49,24 @@ def not_modified(visit: Visit, time: float, known: Known) -> Visit:
     return replace(visit, time=time, known=known, response=response)
 
 
+def chooser_of(collection: Collection, selection: Selection | None = None) -> Chooser:
+    return Chooser(collection, selection or Selection(), FakeClock(START))
+
+
+def dying_at(capture: int) -> Progress:
+    """Ends an export when it looks at that capture."""
+
+    def dying(looked_at: int, copied: int) -> None:
+        if looked_at == capture:
+            raise KeyboardInterrupt
+
+    return dying
+
+
+def taken_down(collection: Collection, host: str) -> None:
+    OrderBook(collection.orders, lambda: START).give(Order(0, TAKEDOWN, "host", host, 0.0))
+
+
 def exported(
     collection: Collection,
     directory: Path,
@@ -55,7 +74,7 @@ def exported(
     progress: Progress = lambda _looked_at, _copied: None,
 ) -> State:
     clock = FakeClock(START)
-    chooser = Chooser(collection, selection or Selection(), clock)
+    chooser = chooser_of(collection, selection)
     return copy(chooser, directory, clock, limit_bytes=10**9, robot="joro", progress=progress)
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from joro.exporter.selection import Selection
 from joro.indexer import index_new
-from tests.exporter.exports import filled, pages
+from tests.exporter.exports import exported, filled, pages, taken_down
 
 
 def joro(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -74,3 +75,20 @@ def test_a_newer_export_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
     collection, target = filled(tmp_path), tmp_path / "all.wacz"
     for words in ([], ["--host", "^b"]):
         assert joro("export", "-C", collection.path, "--to", target, *words).returncode == 0
+
+
+@pytest.mark.parametrize("form", ["warc", "s1", "parquet"])
+def test_an_export_that_was_finished_before_says_so(form: str, tmp_path: Path) -> None:
+    words = ("export", "-C", filled(tmp_path).path, "--to", tmp_path / "out", "--format", form)
+    joro(*words)
+    assert "out was finished before and stays as it is (" in joro(*words).stdout
+
+
+def test_a_file_packed_from_parts_older_than_an_order_is_begun_anew(tmp_path: Path) -> None:
+    collection, target = filled(tmp_path), tmp_path / "k.wacz"
+    exported(collection, tmp_path / "k.wacz.parts", Selection())
+    taken_down(collection, "b.example")
+    told = joro("export", "-C", collection.path, "--to", target).stdout
+    assert told.startswith("begun anew: what was copied before is older than an order\ncaptures: 4 of 4; ")
+    with zipfile.ZipFile(target) as archive:
+        assert b"b.example" not in archive.read("indexes/index.cdx")

@@ -11,7 +11,8 @@ from joro.errors import UsageError
 from joro.exporter import copying
 from joro.exporter.selection import Selection
 from joro.store.collection import Collection
-from tests.exporter.exports import DAY_S, captures, exported, filled, pages
+from joro.store.orders import EXCLUSION, Order, OrderBook
+from tests.exporter.exports import DAY_S, captures, chooser_of, dying_at, exported, filled, pages, taken_down
 from tests.index.archived import START
 
 
@@ -61,12 +62,8 @@ def test_an_interrupted_export_goes_on_as_if_nothing_had_happened(
 ) -> None:
     monkeypatch.setattr(copying, "BATCH", 2)
 
-    def dying(looked_at: int, copied: int) -> None:
-        if looked_at == killed_at:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        exported(collection, tmp_path / "out", progress=dying)
+        exported(collection, tmp_path / "out", progress=dying_at(killed_at))
     state = exported(collection, tmp_path / "out")
     exported(collection, tmp_path / "whole")
     assert (state.copied, state.looked_at) == (7, 8)
@@ -76,7 +73,7 @@ def test_an_interrupted_export_goes_on_as_if_nothing_had_happened(
 
 def test_what_was_flushed_but_not_noted_is_cut_off(collection: Collection, tmp_path: Path) -> None:
     exported(collection, tmp_path / "out")
-    state = copying.resumed(tmp_path / "out", Selection())
+    state = copying.resumed(tmp_path / "out", chooser_of(collection))
     middle = captures(tmp_path / "out")[2]
     state.is_done, state.copied, state.looked_at = False, 2, 2
     state.after = ("example,b)/gone", START, "~", 0)
@@ -102,3 +99,40 @@ def test_the_directory_of_something_else_is_refused(collection: Collection, tmp_
     exported(collection, tmp_path / "out")
     with pytest.raises(UsageError, match="another selection"):
         exported(collection, tmp_path / "out", Selection(host="jp"))
+
+
+@pytest.mark.parametrize("killed_at", [5, 7, None])
+def test_what_was_taken_down_since_is_not_in_an_export_that_goes_on(
+    collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: int | None
+) -> None:
+    monkeypatch.setattr(copying, "BATCH", 2)
+    if killed_at is None:
+        exported(collection, tmp_path / "out")
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            exported(collection, tmp_path / "out", progress=dying_at(killed_at))
+    assert "b.example" in str(pages(tmp_path / "out"))
+    taken_down(collection, "b.example")
+    state = exported(collection, tmp_path / "out")
+    assert (state.copied, state.is_anew, state.was_done) == (4, True, False)
+    assert {url[:16] for url, _ in pages(tmp_path / "out")} == {"http://www.a.jp/"}
+    assert_sound(tmp_path / "out")
+
+
+def test_what_is_taken_down_while_it_is_copied_is_not_in_the_export(
+    collection: Collection, tmp_path: Path
+) -> None:
+    def ordering(looked_at: int, copied: int) -> None:
+        if (looked_at, copied) == (7, 6):
+            taken_down(collection, "b.example")
+
+    exported(collection, tmp_path / "out", progress=ordering)
+    assert {url[:16] for url, _ in pages(tmp_path / "out")} == {"http://www.a.jp/"}
+
+
+def test_an_order_that_withholds_nothing_leaves_a_finished_export_as_it_is(
+    collection: Collection, tmp_path: Path
+) -> None:
+    exported(collection, tmp_path / "out")
+    OrderBook(collection.orders, lambda: START).give(Order(0, EXCLUSION, "host", "b.example", 0.0))
+    assert exported(collection, tmp_path / "out").was_done

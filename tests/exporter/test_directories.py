@@ -6,7 +6,7 @@ import pytest
 from joro.clock import FakeClock
 from joro.exporter.directories import folder_of, lay_out, name_of
 from joro.exporter.selection import Chooser, Selection
-from tests.exporter.exports import DAY_S, filled
+from tests.exporter.exports import DAY_S, chooser_of, dying_at, filled, taken_down
 from tests.index.archived import START, answer, archive, collection_in
 
 
@@ -66,3 +66,12 @@ def test_an_interrupted_layout_goes_on_with_the_next_server(tmp_path: Path) -> N
         "b.example:80",
         "www.a.jp:80",
     }
+
+
+def test_servers_taken_down_since_are_not_laid_out_any_more(tmp_path: Path) -> None:
+    collection = filled(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        lay_out(chooser_of(collection), tmp_path / "out", dying_at(5))
+    taken_down(collection, "b.example")
+    lay_out(chooser_of(collection), tmp_path / "out", lambda _a, _b: None)
+    assert [path.name for path in (tmp_path / "out" / "html").glob("*/*/*")] == ["www.a.jp:80"]

@@ -6,6 +6,7 @@ import hashlib
 import math
 import shutil
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +23,7 @@ from joro.errors import UsageError
 from joro.store.collection import Collection
 
 if TYPE_CHECKING:
-    from joro.exporter.copying import Progress
+    from joro.exporter.copying import Progress, State
     from joro.exporter.selection import Selection
 
 FORMATS = ("wacz", "warc", "s1", "parquet")
@@ -137,6 +138,13 @@ def _found(collection: Collection, query: str) -> tuple[str, ...]:
 
 
 def _warc(collection: Collection, selection: Selection, target: Path, progress: Progress) -> str:
+    state, left_out = _copied(collection, selection, target, progress)
+    return _told("captures", state, left_out, target)
+
+
+def _copied(
+    collection: Collection, selection: Selection, target: Path, progress: Progress
+) -> tuple[State, Counter[str]]:
     from joro.exporter.copying import copy
     from joro.exporter.selection import Chooser
 
@@ -151,17 +159,18 @@ def _warc(collection: Collection, selection: Selection, target: Path, progress: 
         progress=progress,
     )
     _write_digests(target)
-    return f"captures: {state.copied:,} of {state.looked_at:,}{_reasons(chooser.left_out)}; {target}"
+    return state, chooser.left_out
 
 
 def _wacz(collection: Collection, selection: Selection, target: Path, progress: Progress) -> str:
     from joro.exporter.wacz import pack
 
     parts = target.with_name(target.name + ".parts")
-    told = _warc(collection, selection, parts, progress)
+    state, left_out = _copied(collection, selection, parts, progress)
     pack(parts, target, title=collection.path.resolve().name, now=RealClock().now())
     shutil.rmtree(parts)
-    return f"{told.rpartition(';')[0]}; {target}, {target.stat().st_size:,} bytes"
+    state.was_done = False  # of its parts; the file was not there
+    return f"{_told('captures', state, left_out, target)}, {target.stat().st_size:,} bytes"
 
 
 def _s1(collection: Collection, selection: Selection, target: Path, progress: Progress) -> str:
@@ -170,7 +179,7 @@ def _s1(collection: Collection, selection: Selection, target: Path, progress: Pr
 
     chooser = Chooser(collection, selection, RealClock())
     state = lay_out(chooser, target, progress)
-    return f"pages: {state.copied:,} of {state.looked_at:,}{_reasons(chooser.left_out)}; {target}"
+    return _told("pages", state, chooser.left_out, target)
 
 
 def _parquet(collection: Collection, selection: Selection, target: Path, progress: Progress) -> str:
@@ -180,14 +189,19 @@ def _parquet(collection: Collection, selection: Selection, target: Path, progres
     chooser = Chooser(collection, selection, RealClock())
     state = write_rows(chooser, target, progress)
     _write_digests(target)
-    return f"rows: {state.copied:,} of {state.looked_at:,}{_reasons(chooser.left_out)}; {target}"
+    return _told("rows", state, chooser.left_out, target)
 
 
 _WRITERS = {"warc": _warc, "wacz": _wacz, "s1": _s1, "parquet": _parquet}
 
 
-def _reasons(left_out: dict[str, int]) -> str:
-    return "".join(f", {reason}: {count:,}" for reason, count in sorted(left_out.items()))
+def _told(noun: str, state: State, left_out: Counter[str], target: Path) -> str:
+    counted = f"{noun}: {state.copied:,} of {state.looked_at:,}"
+    if state.was_done:
+        return f"{target} was finished before and stays as it is ({counted}); delete it to have it made anew"
+    reasons = "".join(f", {reason}: {count:,}" for reason, count in sorted(left_out.items()))
+    anew = "begun anew: what was copied before is older than an order\n" if state.is_anew else ""
+    return f"{anew}{counted}{reasons}; {target}"
 
 
 def _write_digests(directory: Path) -> None:

@@ -3,7 +3,8 @@
 In:    a chooser, and a directory.
 Out:   WARCs with their indexes, complete in themselves: what says "as before" finds what it speaks of.
 Never: begins anew what was done: killed at any moment, the next run with the same selection goes on where the
-       last flush was, and the files are as if nothing had happened.
+       last flush was, and the files are as if nothing had happened. Goes on over an order: what was copied
+       before it was given may be what it withholds.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from joro.archive.recover import rebuild
 from joro.archive.warc import WarcWriter
 from joro.clock import Clock
 from joro.errors import UsageError
-from joro.exporter.selection import Chooser, Chosen, Key, Selection, key_of
+from joro.exporter.selection import Chooser, Chosen, Key, key_of
 from joro.model import Known, Outcome, Page, Response, Visit
 from joro.store.durable import write_whole
 
@@ -45,13 +46,16 @@ class State(msgspec.Struct):
     looked_at: int = 0
     copied: int = 0
     is_done: bool = False
+    newest_order: int = 0  # that this was begun under
+    is_anew: bool = False  # something was copied before that order, and is gone
+    was_done: bool = False  # by an earlier run
 
 
 def copy(
     chooser: Chooser, directory: Path, clock: Clock, *, limit_bytes: int, robot: str, progress: Progress
 ) -> State:
     """Copy everything selected into WARCs in `directory`."""
-    state = resumed(directory, chooser.selection)
+    state = resumed(directory, chooser)
     if state.is_done:
         return state
     _cut(directory, Position(*state.position))
@@ -72,6 +76,8 @@ def copy(
         uncommitted += 1
         progress(state.looked_at, state.copied)
     writer.close()
+    if chooser.newest_order > state.newest_order:
+        return copy(chooser, directory, clock, limit_bytes=limit_bytes, robot=robot, progress=progress)
     state.is_done = True
     save(directory, state, writer.position)
     return state
@@ -124,10 +130,12 @@ class _Copier:
         return behind.block
 
 
-def resumed(directory: Path, selection: Selection) -> State:
-    """Where an earlier run of this export stopped; another export's directory is refused."""
+def resumed(directory: Path, chooser: Chooser) -> State:
+    """Where an earlier run of this export stopped, or its beginning: then what it wrote does not count any
+    more, and has to go. Another export's directory is refused.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    name = hashlib.sha256(repr(selection).encode()).hexdigest()[:16]
+    name = hashlib.sha256(repr(chooser.selection).encode()).hexdigest()[:16]
     try:
         state = msgspec.json.decode((directory / STATE).read_bytes(), type=State)
     except FileNotFoundError:
@@ -135,13 +143,19 @@ def resumed(directory: Path, selection: Selection) -> State:
             raise UsageError(
                 f"{directory} is not empty", remedy="choose another directory for the export"
             ) from None
-        state = State(name)
+        state = State(name, newest_order=chooser.newest_order)
         save(directory, state, Position("", 0))
     if state.selection != name:
         raise UsageError(
             f"{directory} holds an export of another selection",
             remedy="choose another directory, or delete it",
         )
+    if chooser.newest_order > state.newest_order:
+        has_copied = state.is_anew or state.is_done or state.after is not None
+        state = State(name, newest_order=chooser.newest_order, is_anew=has_copied)
+        chooser.left_out.clear()
+        save(directory, state, Position("", 0))
+    state.was_done = state.is_done
     return state
 
 

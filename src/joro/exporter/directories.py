@@ -32,6 +32,7 @@ from joro.parse.payload import unwrap
 from joro.url import path_of, server_of, surt
 
 _MASK = 0xFFFFFFFF
+_ROOT = "html"
 
 
 def folder_of(server: str) -> str:
@@ -39,7 +40,7 @@ def folder_of(server: str) -> str:
     total = 0
     for unit in struct.unpack(f"<{len(server.encode('utf-16-le')) // 2}H", server.encode("utf-16-le")):
         total = (total * 13 + unit) & _MASK
-    return f"html/{total & 0xFF00:x}/{total & 0x00FF:x}/{server}"
+    return f"{_ROOT}/{total & 0xFF00:x}/{total & 0x00FF:x}/{server}"
 
 
 def name_of(url: str) -> str:
@@ -51,7 +52,11 @@ def name_of(url: str) -> str:
 
 def lay_out(chooser: Chooser, directory: Path, progress: Progress) -> State:
     """Write the directories of all servers selected."""
-    state = resumed(directory, chooser.selection)
+    state = resumed(directory, chooser)
+    if state.is_done:
+        return state
+    if state.after is None:
+        shutil.rmtree(directory / _ROOT, ignore_errors=True)
     for _, captures in groupby(chooser.captures(state.after), key=_neighbours):
         servers: dict[str, _Server] = {}
         for _, versions in groupby(captures, key=lambda capture: surt(capture.url)):
@@ -69,6 +74,8 @@ def lay_out(chooser: Chooser, directory: Path, progress: Progress) -> State:
         for server in servers.values():
             server.close()
         save(directory, state, Position("", 0))
+    if chooser.newest_order > state.newest_order:
+        return lay_out(chooser, directory, progress)
     state.is_done = True
     save(directory, state, Position("", 0))
     return state

@@ -41,9 +41,13 @@ def write_rows(chooser: Chooser, directory: Path, progress: Progress) -> State:
         import pyarrow as pa  # type: ignore[import-untyped]  # noqa: F401
     except ModuleNotFoundError:
         raise UsageError("--format parquet needs pyarrow", remedy="run: pip install 'joro[tables]'") from None
-    state = resumed(directory, chooser.selection)
+    state = resumed(directory, chooser)
+    if state.is_done:
+        return state
     rows: list[dict[str, Any]] = []
     number = state.position[1]
+    for path in set(directory.glob("part-*")) - {directory / _name(each) for each in range(number + 1)}:
+        path.unlink()
     for capture in chooser.captures(state.after):
         chosen = chooser.chosen(capture)
         if chosen is not None:
@@ -54,15 +58,21 @@ def write_rows(chooser: Chooser, directory: Path, progress: Progress) -> State:
         progress(state.looked_at, state.copied)
         if len(rows) == ROWS:
             number += 1
-            _write(directory / f"part-{number:05d}.parquet", rows)
+            _write(directory / _name(number), rows)
             save(directory, state, Position("", number))
             rows = []
     if rows:
         number += 1
-        _write(directory / f"part-{number:05d}.parquet", rows)
+        _write(directory / _name(number), rows)
+    if chooser.newest_order > state.newest_order:
+        return write_rows(chooser, directory, progress)
     state.is_done = True
     save(directory, state, Position("", number))
     return state
+
+
+def _name(number: int) -> str:
+    return f"part-{number:05d}.parquet"
 
 
 def _row(chooser: Chooser, chosen: Chosen) -> dict[str, Any]:

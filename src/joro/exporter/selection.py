@@ -22,7 +22,7 @@ from joro.parse.page import document_of
 from joro.parse.payload import unwrap
 from joro.parse.rights import NO_RESERVATION, Purpose, Rights, TermsBook, may, rights_in
 from joro.store.collection import Collection
-from joro.store.orders import OrderBook
+from joro.store.orders import EXCLUSION, OrderBook
 from joro.url import host_of, surt
 
 
@@ -72,6 +72,12 @@ class Chooser:
         self._terms = TermsBook(self._archived, self._robot)
         self._limits = Limits(since=self.selection.since, until=self.selection.until)
         self._is_host = hosts_like(self.selection.host, "--host")
+
+    @property
+    def newest_order(self) -> int:
+        """The number of the last order in force that withholds something; 0 without one."""
+        withholding = (order for order in self._orders.latest().all if order.act != EXCLUSION)
+        return max((order.number for order in withholding), default=0)
 
     def captures(self, after: Key | None = None) -> Iterator[Capture]:
         """The captures asked for, those up to `after` left out, whether they may be had or not."""
