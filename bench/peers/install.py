@@ -27,6 +27,8 @@ def install() -> None:
     ROOM.mkdir(exist_ok=True)
     if _is_stale("requirements.txt") or not _is_our_python():
         _say("Scrapy, Crawlee")
+        # Else a room emptied for another Python, which pip then failed to fill, would pass for furnished.
+        (ROOM / "requirements.txt").unlink(missing_ok=True)
         if _try(sys.executable, "-m", "venv", "--clear", ROOM / "venv") and _try(
             PYTHON,
             "-m",
