@@ -151,3 +151,10 @@ def test_pages_that_change_their_ways_are_learned_anew_because_we_forget(times: 
     ]
     assert errors[0] < 0.30
     assert errors[1] > 0.55
+
+
+def test_whatever_pages_are_counted_to_have_said_every_rate_keeps_a_chance() -> None:
+    odd = np.array([[0.0, -1e3], [0.0, 1e3], [1e-12, -50.0], [1e-3, 1e6]])
+    expected = BROAD.expected(odd)
+    assert np.isfinite(expected).all()
+    assert expected.sum(axis=1) == pytest.approx(1.0, abs=1e-3)

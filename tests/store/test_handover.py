@@ -12,11 +12,17 @@ from joro.model import Outcome, Page, Visit
 from joro.store.calendar import Entries, entries
 from joro.store.handover import Movable, readable
 from joro.store.journal import Keys, fold
-from joro.store.records import PageRecord, RobotsRecord, Upkeep
+from joro.store.records import PageRecord, RobotsRecord, ServerRecord, Upkeep
 from joro.url import fingerprint, server_of
 
 A, B = "http://a.example", "http://b.example"
 _folders = count()
+
+
+def recount(record: ServerRecord, before: Upkeep | None, after: Upkeep | None, waited: bool) -> None:
+    """What keeping fresh counts is the robot's business."""
+    counted = record.wishes.get(0, (0, 0.0))[0] + (after is not None) - (before is not None)
+    record.wishes[0] = (counted, 0.0)
 
 
 def dates(records: list[PageRecord]) -> Entries:
@@ -183,7 +189,7 @@ def test_as_many_pages_wait_as_are_counted_whoever_died_with_whatever_untold(
     two.commit()
     live(two, during)
     for keys in late:  # it comes back, and tells
-        two.frontier.merge(A, keys, dates)
+        two.frontier.merge(A, keys, dates, recount)
         two.frontier.settle(lambda server: 1_000)
         two.commit()
         assert two.frontier.waiting == waiting(two)
@@ -193,7 +199,7 @@ def test_as_many_pages_wait_as_are_counted_whoever_died_with_whatever_untold(
     three.frontier.adopt(A, state, dates)
     three.commit()
     for keys in told_late:
-        three.frontier.merge(A, keys, dates)
+        three.frontier.merge(A, keys, dates, recount)
         three.frontier.settle(lambda server: 1_000)
         three.commit()
     two.frontier.drop(A)
@@ -248,7 +254,7 @@ def test_pages_visited_elsewhere_are_visited_and_pages_found_there_are_found(tmp
     one.visit(A, 50.0)
     one.find(f"{A}/3")
     one.commit()
-    other.frontier.merge(A, one.told[A][-1][1], dates)
+    other.frontier.merge(A, one.told[A][-1][1], dates, recount)
     other.frontier.settle(lambda server: 1_000)
     other.commit()
     record = other.frontier.server(A)
@@ -271,7 +277,7 @@ def test_a_page_that_was_visited_elsewhere_is_not_taken_before_the_commit_either
         other.frontier._queues[A].more = True
     else:
         del other.frontier._queues[A]
-    other.frontier.merge(A, one.told[A][-1][1], dates)
+    other.frontier.merge(A, one.told[A][-1][1], dates, recount)
     other.frontier.settle(lambda server: 1_000)
     other.frontier.wake()
     for _ in range(3):
@@ -287,13 +293,13 @@ def test_what_was_told_late_counts_once(tmp_path: Path) -> None:
     one.commit()
     late = one.told[A][0][1]
     for _ in range(2):
-        other.frontier.merge(A, late, dates)
+        other.frontier.merge(A, late, dates, recount)
         other.frontier.settle(lambda server: 1_000)
         other.commit()
     assert (other.frontier.counts.found, other.frontier.counts.visited) == (2, 1)
     third.frontier.adopt(A, fold(other.told[A])[0], dates)
     third.commit()
-    third.frontier.merge(A, late, dates)
+    third.frontier.merge(A, late, dates, recount)
     third.frontier.settle(lambda server: 1_000)
     assert (third.frontier.counts.found, third.frontier.counts.visited) == (2, 1)
 
@@ -304,7 +310,7 @@ def test_a_later_visit_here_outweighs_one_that_is_told_late(tmp_path: Path) -> N
         desk.find(f"{A}/1")
         desk.visit(A, time)
         desk.commit()
-    other.frontier.merge(A, one.told[A][0][1], dates)
+    other.frontier.merge(A, one.told[A][0][1], dates, recount)
     other.commit()
     record = other.frontier.visited(fingerprint(f"{A}/1"))
     assert record is not None
@@ -319,7 +325,7 @@ def test_a_page_that_is_being_visited_is_left_to_its_visitor(tmp_path: Path) -> 
     one.commit()
     other.commit()
     page = other.frontier.take(A)
-    other.frontier.merge(A, one.told[A][0][1], dates)
+    other.frontier.merge(A, one.told[A][0][1], dates, recount)
     other.frontier.settle(lambda server: 1_000)
     assert page == Page(f"{A}/1", 2, A)
     other.frontier.done(Visit(page, 60.0, Outcome.OK))
@@ -349,7 +355,7 @@ def test_what_another_robot_told_and_nobody_can_read_is_left_out(
     assert readable(A, told) == told
     assert readable(A, [*junk, *told]) == told
     assert f"{A}: {len(junk)} things" in caplog.text
-    desk.frontier.merge(A, junk, dates)
+    desk.frontier.merge(A, junk, dates, recount)
     desk.commit()
     assert desk.frontier.counts.visited == 1
     desk.frontier.close()

@@ -20,11 +20,13 @@ from joro.fetch.exclusion import Exclusions
 from joro.robot.keeper import Keeper
 from joro.robot.lessons import dated
 from joro.robot.planner import Planner
+from joro.schedule import change, late, prior
+from joro.schedule.plan import unwish, wish
 from joro.schedule.turns import Turns
 from joro.store.calendar import Entries
 from joro.store.handover import Movable, readable
 from joro.store.journal import Keys
-from joro.store.records import PageRecord, RobotsRecord, ServerRecord
+from joro.store.records import PageRecord, RobotsRecord, ServerRecord, Upkeep
 from joro.url import fingerprint, server_of
 
 if TYPE_CHECKING:
@@ -96,9 +98,9 @@ class Premises:
             record.ready_at = max(record.ready_at, free_at + pauses * self._robot.usual_s(server))
         return record
 
-    def take_late(self, server: str, late: Keys) -> None:
+    def take_late(self, server: str, told: Keys) -> None:
         """Take in what another robot did to a server of ours before it was ours. Only after a commit."""
-        self.frontier.merge(server, late, self.dates)
+        self.frontier.merge(server, told, self.dates, recount)
 
     def dates(self, records: list[PageRecord]) -> Entries:
         """When pages are due that others visited."""
@@ -108,3 +110,21 @@ class Premises:
         times = np.array([record.time for record in records], np.float64)
         planner = self._planner
         return dated(marks, servers, cares, times, planner.look_within_s, planner.looked_at_share)
+
+
+def recount(record: ServerRecord, before: Upkeep | None, after: Upkeep | None, waited: bool) -> None:
+    """Let a server's pages wish and say together what they do with one of them kept otherwise than before."""
+    if before is not None and waited:
+        late.left(record.waiting, before.interval_s, before.due)
+    if before is not None:
+        unwish(record.wishes, before.interval_s, before.weight)
+    if after is not None:
+        wish(record.wishes, after.interval_s, after.weight)
+    weight, total = record.said
+    for care, sign in ((before, -1), (after, 1)):
+        if care is not None and care.language:
+            record.languages[care.language] = max(record.languages.get(care.language, 0) + sign, 0)
+        if care is not None and care.history and not care.polled:
+            more, much = prior.said(change.unpack([care.history]))[0].tolist()
+            weight, total = weight + sign * more, total + sign * much
+    record.said = (weight, total) if weight > 0.0 else (0.0, 0.0)

@@ -39,6 +39,8 @@ USUAL_WITHIN = 1.5
 STRANGER = 0.05
 #: What is assumed before anything was seen counts for so many pages.
 BELIEF_PAGES = 5.0
+#: Nobody's usual log rate is further than this from those we know: all chances would round to nothing.
+_BEYOND = 3.0
 
 
 def _bell(mean: Said | float, variance: Said | float) -> NDArray[np.float64]:
@@ -121,7 +123,8 @@ class Prior:
     def _usual(self, others: Said) -> tuple[Said, Said]:
         """The usual log rate of each server, and the variance of our idea of it."""
         doubt = 1 / (others[:, 0] + 1 / self.between)
-        return doubt * (others[:, 1] + self.mean / self.between), doubt
+        usual = doubt * (others[:, 1] + self.mean / self.between)
+        return np.clip(usual, PLACES[0] - _BEYOND, PLACES[-1] + _BEYOND), doubt
 
     def _within_seen(self, evidence: NDArray[np.float64], others: Said) -> float:
         """How far pages are from what their servers let expect, less our doubt about the servers."""

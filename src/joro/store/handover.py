@@ -30,7 +30,7 @@ from joro.store.calendar import Entries
 from joro.store.frontier import Admission, Frontier
 from joro.store.journal import Keys, Recorded, by_server
 from joro.store.queue import Queue
-from joro.store.records import PageRecord, RobotsRecord, ServerRecord
+from joro.store.records import PageRecord, RobotsRecord, ServerRecord, Upkeep
 from joro.store.seen import SeenSet
 from joro.url import fingerprint, server_of, try_canonical
 
@@ -41,6 +41,9 @@ _OF_SERVER = (b"s", b"w", b"r", b"t", b"d")
 
 #: The dates of visited pages.
 Dates = Callable[[list[PageRecord]], Entries]
+#: Lets a server's record count what is kept of a page now instead of what was kept before, when it waited or
+#: did not.
+Recount = Callable[[ServerRecord, Upkeep | None, Upkeep | None, bool], None]
 
 _decode_page = msgspec.msgpack.Decoder(PageRecord).decode
 _decode_server = msgspec.msgpack.Decoder(ServerRecord).decode
@@ -196,7 +199,7 @@ class Movable(Frontier):
         self._fresh.clear()
         self._recent.clear()
 
-    def merge(self, server: str, late: Keys, dates: Dates) -> None:
+    def merge(self, server: str, late: Keys, dates: Dates, recount: Recount) -> None:
         """Take in what another robot did to a server of ours before it was ours; only right after a commit.
 
         Pages visited there later than here count as visited then, pages found there are found, the longer
@@ -204,7 +207,7 @@ class Movable(Frontier):
         """
         late = readable(server, late)
         pages = [_decode_page(value) for key, value in late if key[:1] == b"p" and value is not None]
-        taken = [page for page in pages if self._take_in(server, page)]
+        taken = [page for page in pages if self._take_in(server, page, recount)]
         self._date(taken, dates)
         for key, value in late:
             if value is None or key[:1] == b"p":
@@ -225,7 +228,7 @@ class Movable(Frontier):
         record.ended_at = max(record.ended_at, other.ended_at)
         record.throttles = max(record.throttles, other.throttles)
 
-    def _take_in(self, server: str, page: PageRecord) -> bool:
+    def _take_in(self, server: str, page: PageRecord, recount: Recount) -> bool:
         """Count a page as visited elsewhere, unless it was visited here later or is being visited."""
         mark, record = fingerprint(page.url), self.server(server)
         queue = self._queues.get(server) or Queue()
@@ -246,6 +249,7 @@ class Movable(Frontier):
             self._get_to_know([mark])
         self.keep_page(page)
         self._count(record, page.outcome, 1)
+        recount(record, mine.upkeep if mine is not None else None, page.upkeep, value is not None)
         return True
 
     def _count(self, record: ServerRecord, outcome: str, number: int) -> None:
