@@ -99,3 +99,25 @@ def test_pages_of_a_server_that_left_keep_no_batch_waiting(frontier: Frontier) -
     visit_quick_ones(batches, clock)
     batches.gone(SLOW)
     assert batches.room(2_000)[1] == 100
+
+
+def test_a_batch_of_servers_that_let_nobody_in_holds_up_no_other(frontier: Frontier) -> None:
+    clock = FakeClock(0.0)
+    batches = Batches(frontier, SETTINGS, clock, sockets=10)
+    batches.room(2_000)
+    batches.brought([SLOW], is_last=True)
+    clock._now = 100.0
+    assert batches.room(2_000) == (100.0, 99)
+
+
+def test_a_batch_that_is_full_of_what_was_left_over_ends_too(frontier: Frontier) -> None:
+    clock = FakeClock(0.0)
+    batches = Batches(frontier, SETTINGS, clock, sockets=10)
+    batches.room(2_000)
+    batches.brought([SLOW] * 100, is_last=True)
+    for moment in (100.0, 200.0):
+        clock._now = moment
+        assert batches.room(2_000) == (moment, 0)
+    for _ in range(100):
+        batches.visited(SLOW)
+    assert batches.room(2_000) == (200.0, 100)

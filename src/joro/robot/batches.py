@@ -79,7 +79,7 @@ class Batches:
         if self._batch is None:
             self._pages = sum(self._left.values())
             self._batch = Batch(self._pages, now, self._window_s, self._collapsed)
-            self._is_filled = False
+            self._is_filled = self._pages >= self._size  # perhaps by those left over alone
         return self._batch.started_at, max(min(most, self._size - self._pages), 0)
 
     def brought(self, servers: Iterable[str], *, is_last: bool) -> None:

@@ -56,4 +56,4 @@ class Batch:
         few = max(sockets, self.collapsed * self._most_servers)
         if servers >= few or now - self.started_at < 2 * self.window_s:
             return False
-        return self.speed_per_s(now) < self.collapsed * self.peak_per_s
+        return self.speed_per_s(now) <= self.collapsed * self.peak_per_s  # both 0: nobody lets us in
