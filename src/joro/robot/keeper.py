@@ -271,7 +271,8 @@ class Keeper:
                 lesson.after.language = _language_of(visit)
             # A redirect is not the page: it does not say whether that changed, nor does the page after it.
             is_page = visit.outcome is not _REDIRECT and before is not None and before.outcome != _REDIRECTED
-            if care is not None and care.body and is_page:
+            # Where the clock was once ahead, time since then tells nothing.
+            if care is not None and care.body and is_page and visit.time > care.seen_at:
                 lesson.elapsed_s = max(visit.time - care.seen_at, 1e-3)
                 lesson.changed = is_changed(visit, care, digest, main)
                 _hear(visit, care, lesson, server)

@@ -348,13 +348,15 @@ class _Batch:
             assert server is not None
             change_wish(server.wishes, left, left_cell, enters, cell)
             weight, total = server.said
-            server.said = (max(weight + more, 0.0), total + much)
+            weight += more
+            server.said = (weight, total + much) if weight > 0.0 else (0.0, 0.0)
 
     def _dates(self, histories: change.Histories, dues: Floats, polled: Flags) -> Entries:
         """The entries of all pages."""
         rows = self._rows
         has_history = self._is(_HAD_HISTORY) | (rows["elapsed_s"] > 0.0)
-        is_movable = self._is(_IS_THERE) & ~polled
+        # A page that was not there just now keeps its distance, whatever has become of prices.
+        is_movable = self._is(_IS_THERE) & self._is(_SEEN) & ~polled
         since = np.where(has_history, rows["seen_at"], np.where(self._is(_HAS_BODY), -rows["seen_at"], 0.0))
         return _entries(
             rows["mark"], self._names, rows["version"], self._times, dues, np.where(is_movable, since, 0.0),
