@@ -90,6 +90,8 @@ def test_every_page_is_in_exactly_one_part_and_the_counts_add_up(drawn: dict[str
     records = [server(part) for part, _ in parts.values()]
     for count in ("found", "visited", "collected", "due"):
         assert sum(getattr(each, count) for each in records) == getattr(server(state), count)
+    for each in records:
+        assert sum(pages for pages, *_ in each.waiting.values()) == each.due
     assert abs(sum(1.0 / stretch for stretch in made.stretches.values()) - 1.0) < 1e-9
 
 

@@ -42,7 +42,7 @@ def forgotten(directory: Path, host: str) -> int:
     return forget(directory, is_gone, is_gone, lambda url, time: False, kept)
 
 
-def kept(server: ServerRecord, care: Upkeep) -> None:
+def kept(server: ServerRecord, care: Upkeep, waits: bool) -> None:
     """What its server's record says of a page stays."""
 
 
@@ -119,8 +119,8 @@ def test_what_its_server_counts_of_a_forgotten_page_is_taken_back(directory: Pat
     frontier.commit(None)
     frontier.close()
 
-    def release(server: ServerRecord, care: Upkeep) -> None:
-        assert care.body == "sha1:A"
+    def release(server: ServerRecord, care: Upkeep, waits: bool) -> None:
+        assert (care.body, waits) == ("sha1:A", True)
         server.missed = 5
 
     gone = f"{GONE}/{WORD}"

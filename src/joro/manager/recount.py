@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from joro.model import Outcome
-from joro.schedule import change, prior
+from joro.schedule import change, late, prior
 from joro.schedule.plan import wish
 from joro.store import accounts
 from joro.store.records import PageRecord, ServerRecord, Upkeep
@@ -36,6 +36,10 @@ def recounted(server: str, state: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
         if mark not in waiting:
             accounts.count(record, Outcome(page.outcome))
     _count_cares(record, [page.upkeep for page in pages.values() if page.upkeep is not None])
+    record.waiting, record.missed_waiting = {}, 0
+    for mark in waiting & pages.keys():
+        if (care := pages[mark].upkeep) is not None:
+            late.came(record.waiting, care.interval_s, care.due)
     return {**state, name: msgspec.msgpack.encode(record)}
 
 

@@ -32,8 +32,8 @@ _OF_SERVER = (b"s", b"w", b"r", b"t", b"d")
 Gone = Callable[[str], bool]
 #: Was the capture of that moment, of a page that stays, erased?
 CaptureGone = Callable[[str, float], bool]
-#: Takes back what a server's record counts of a page that is kept fresh.
-Release = Callable[[ServerRecord, Upkeep], None]
+#: Takes back what a server's record counts of a page that is kept fresh, and that waits for a visit or not.
+Release = Callable[[ServerRecord, Upkeep, bool], None]
 
 
 def forget(
@@ -74,6 +74,7 @@ class _Forgetting:
         self._release = release
         self._batch = WriteBatch(raw_mode=True)
         self._waiting: set[int] = set()
+        self._due: set[int] = set()  # those of them that were visited before
         self._touched: set[str] = set()
         self.marks: set[int] = set()  # of pages forgotten
 
@@ -88,6 +89,7 @@ class _Forgetting:
             if self._frontier.visited(mark) is None:
                 self._forget(url, mark)
             elif key[-9] in (URGENT, DUE):
+                self._due.add(mark)
                 server = self._frontier.server(server_of(url))
                 server.due = max(server.due - 1, 0)
 
@@ -99,9 +101,10 @@ class _Forgetting:
             if is_gone(record.url):
                 self._batch.delete(key)
                 self._uncount_visit(record)
+                mark = fingerprint(record.url)
                 if care is not None:
-                    self._release(self._frontier.server(server_of(record.url)), care)
-                self._forget(record.url, fingerprint(record.url))
+                    self._release(self._frontier.server(server_of(record.url)), care, mark in self._due)
+                self._forget(record.url, mark)
             elif care is not None and care.body and capture_gone(record.url, care.captured_at):
                 care.body, care.captured_at, care.text, care.etag, care.modified = "", 0.0, 0, "", ""
                 self._batch.put(key, msgspec.msgpack.encode(record))
