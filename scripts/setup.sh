@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Make .venv hold Joro (editable) and its tools. PYTHON=… chooses the interpreter; else the first new enough one.
+# Make .venv hold Joro (editable) and its tools. PYTHON=… chooses the interpreter; else find_python does.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+# Other implementations can neither compile our core nor use the wheels we need.
+new_enough() {
+    "$1" -c 'import sys; sys.exit(sys.implementation.name != "cpython" or sys.version_info < (3, 11))' 2>/dev/null
+}
 
 fail() { printf 'joro: %s\n' "$*" >&2; exit 1; }
 
@@ -28,23 +31,33 @@ def loop():
 print(round(1e6 * min(loop() for _ in range(9))))'
 }
 
-# The one named; else the first that is new enough, unless another takes a twentieth less time.
+# The one named; else the first that is whole, unless another takes a twentieth less time. Where none is whole,
+# the first that is new enough: making .venv with it says what is missing.
 find_python() {
-    local each first='' found='' least=0 now
-    for each in ${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11 python /usr/bin/python3}; do
+    local names='python3 python3.14 python3.13 python3.12 python3.11 python'
+    local each now partial='' first='' found='' least=0
+    local remedy='install one, or name it: make PYTHON=/path/to/python3.12'
+    if [ -n "${PYTHON:-}" ]; then
+        new_enough "$PYTHON" || fail "$PYTHON is no CPython 3.11 or newer; $remedy"
+        echo "$PYTHON"
+        return
+    fi
+    if [ "$(uname)" = Linux ]; then names="$names /usr/bin/python3"; fi # on a Mac it may only open a dialog
+    for each in $names; do
         new_enough "$each" || continue
-        if [ -n "${PYTHON:-}" ]; then echo "$each"; return; fi
+        partial=${partial:-$each}
+        if ! whole "$each" || ! now=$(cost "$each"); then continue; fi
         if [ -z "$first" ]; then
-            first=$each found=$each least=$(($(cost "$each") * 19 / 20))
-        elif whole "$each" && now=$(cost "$each") && [ "$now" -lt "$least" ]; then
+            first=$each found=$each least=$((now * 19 / 20))
+        elif [ "$now" -lt "$least" ]; then
             found=$each least=$now
         fi
     done
-    [ -n "$found" ] ||
-        fail "no Python 3.11 or newer found as ${PYTHON:-python3}; install one, or name it: make PYTHON=/path/to/python3.12"
     if [ "$found" != "$first" ]; then
         echo "set-up      $found is faster than $first and is taken; make PYTHON=$first takes that" >&2
     fi
+    found=${found:-$partial}
+    [ -n "$found" ] || fail "no CPython 3.11 or newer found; $remedy"
     echo "$found"
 }
 
