@@ -14,7 +14,7 @@ is only the broom.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,17 +23,20 @@ import msgspec
 
 from joro import __version__
 from joro.archive import recover
+from joro.archive import takedown as archive_takedown
+from joro.archive.index import CaptureIndex
 from joro.archive.names import sorted_index, warcs
 from joro.archive.takedown import Done, carry_out
 from joro.clock import Clock
 from joro.errors import CollectionError
+from joro.model import Capture
 from joro.schedule import change, prior
 from joro.schedule.plan import unwish
 from joro.store.collection import Collection
 from joro.store.durable import appending, write_whole
 from joro.store.forget import forget
 from joro.store.layout import share_count, shares
-from joro.store.orders import COLLECTED, TAKEDOWN, OrderBook, Orders
+from joro.store.orders import COLLECTED, TAKEDOWN, Order, OrderBook, Orders
 from joro.store.records import ServerRecord, Upkeep
 
 AUDIT = "audit.jsonl"
@@ -93,7 +96,7 @@ def sweep(
                 _close_left_open(collection.archive)
             swept.archive = carry_out(
                 collection.archive,
-                orders,
+                _findable(orders, CaptureIndex(collection.archive)),
                 clock=clock,
                 robot=f"{collection.config.identity.name}/{__version__}",
                 progress=progress,
@@ -110,6 +113,33 @@ def sweep(
                 swept.busy.append(name)
         _note(collection.orders, _record(clock.now(), number, takedowns, swept))
     return swept
+
+
+def meant(index: CaptureIndex, order: Order) -> Iterator[Capture]:
+    """Every capture that one order is about."""
+    found = archive_takedown.meant(index, order)
+    if not _ends_in_query(order):
+        return found
+    beginning = order.value.partition("://")[2]
+    return (capture for capture in found if capture.url.partition("://")[2].startswith(beginning))
+
+
+def _ends_in_query(order: Order) -> bool:
+    """Is it about all queries of a page? The archive looks past a "?" at the end of a prefix."""
+    return order.target == "prefix" and order.value.endswith("?")
+
+
+def _findable(orders: Orders, index: CaptureIndex) -> Orders:
+    """Orders that answer the same, and name one by one the pages that the archive could not look for."""
+    same = Orders(orders.all)
+    same.all = []
+    for order in orders.all:
+        if order.act == TAKEDOWN and _ends_in_query(order):
+            urls = sorted({capture.url for capture in meant(index, order)})
+            same.all += [msgspec.structs.replace(order, target="url", value=url) for url in urls]
+        else:
+            same.all.append(order)
+    return same
 
 
 def _record(now: float, number: int, takedowns: tuple[int, ...], swept: Swept) -> Record:

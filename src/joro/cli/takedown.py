@@ -23,6 +23,8 @@ from joro.store.orders import EMBARGO, EXCLUSION, LIFT, TAKEDOWN, Order, OrderBo
 from joro.url import canonical, host_of
 
 _DIGEST = re.compile(r"sha1:[A-Z2-7]{32}")
+#: "." or ".." in place of a name in a path, escaped or not.
+_DOTS = re.compile(r"[/\\](?:\.|%2e){1,2}(?=[/\\]|$)", re.IGNORECASE)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -232,7 +234,7 @@ def _give(
 
 def _count(collection: Collection, order: Order) -> int:
     from joro.archive.index import CaptureIndex
-    from joro.archive.takedown import meant
+    from joro.takedown import meant
 
     return sum(1 for _ in meant(CaptureIndex(collection.archive), order))
 
@@ -252,7 +254,24 @@ def _target(what: dict[str, Any]) -> tuple[str, str]:
         return name, value
     if name == "host":
         return name, host_target(value)
-    return name, canonical(value if "://" in value else f"http://{value}")
+    return name, _prefix(value) if name == "prefix" else canonical(_with_scheme(value))
+
+
+def _with_scheme(text: str) -> str:
+    return text if "://" in text else f"http://{text}"
+
+
+def _prefix(text: str) -> str:
+    """How URLs begin: for a page an empty query is the same as none, for a prefix it is not."""
+    start = _with_scheme(text.strip()).partition("#")[0]
+    path = re.sub(r"[\t\r\n]", "", start.partition("?")[0])  # as those who read URLs do
+    if _DOTS.search(path):
+        raise UsageError(
+            f"--prefix {text!r} has dots in place of a name, which may lead to more than is meant",
+            remedy=f"write it without them: is it {canonical(start)}?",
+        )
+    spelled = canonical(start)
+    return f"{spelled}?" if start.endswith("?") and "?" not in spelled else spelled
 
 
 def host_target(text: str) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from joro.errors import CollectionError
+from joro.errors import CollectionError, UsageError
 from joro.model import Capture
 from joro.store.durable import appending
 from joro.url import host_of
@@ -212,6 +212,7 @@ class OrderBook:
     def give(self, order: Order) -> Order:
         """Let an order stand from now on; its number is the next free one, its time is now."""
         self.latest()  # what stands there must be readable, or a file at all
+        _refuse_half_letters(order)
         with appending(self.path) as file:
             known = [each.number for each in _read(self.path)]
             order = msgspec.structs.replace(order, number=max(known, default=0) + 1, time=self._now())
@@ -219,6 +220,16 @@ class OrderBook:
             _order_in(line, "the order given")  # one that nobody could read again would hide everything
             os.write(file, line + b"\n")
         return order
+
+
+def _refuse_half_letters(order: Order) -> None:
+    """A command line may hold bytes that are no text; no JSON can."""
+    try:
+        msgspec.json.encode(order)
+    except UnicodeEncodeError:
+        raise UsageError(
+            "the order given holds bytes that are no UTF-8", remedy="write its reason and requester in UTF-8"
+        ) from None
 
 
 def _read(path: Path) -> Iterator[Order]:

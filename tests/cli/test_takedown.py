@@ -1,0 +1,53 @@
+"""`joro takedown`: what may be ordered, and what is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.index.archived import archive, collection_in, page
+from tests.test_takedown import joro
+
+SITE = "http://a.example"
+
+
+def test_a_prefix_that_ends_with_a_question_mark_means_queries_and_no_other_page(tmp_path: Path) -> None:
+    collection = collection_in(tmp_path)
+    ends = ("", "?a=1", "?a=2", ".bak")
+    archive(collection, *(page(f"{SITE}/article.cgi{end}", "A title", f"words {end}") for end in ends))
+    given = joro("takedown", "add", "-C", collection.path, "--prefix", f"{SITE}/article.cgi?").stdout
+    assert given.startswith(f"order 1 (takedown of prefix {SITE}/article.cgi?); captures that are meant: 2\n")
+    listed = "archive", "list", "-C", collection.path, "--by", "prefix", SITE
+    left = [f"{SITE}/article.cgi", f"{SITE}/article.cgi.bak"]
+    assert [line.split()[-1] for line in joro(*listed).stdout.splitlines()[1:]] == left
+    done = joro("takedown", "collect", "-C", collection.path)
+    assert done.stdout.startswith("captures erased: 2 ("), done.stderr
+    assert [line.split()[-1] for line in joro(*listed).stdout.splitlines()[1:]] == left
+
+
+@pytest.mark.parametrize(
+    "dots", ["http://a.jp/...", "http://a.jp/.x/", "http://a.jp/a?x=/../", "http://a.jp/.x"]
+)
+def test_dots_that_are_names_or_stand_in_a_query_are_no_mistake(dots: str, tmp_path: Path) -> None:
+    given = joro("takedown", "add", "-C", collection_in(tmp_path).path, "--prefix", dots)
+    assert f"takedown of prefix {dots})" in given.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--prefix", "http://a.jp/a/.."], "is it http://a.jp/?"),
+        (["--prefix", "a.jp/a/%2e./b?c"], "is it http://a.jp/b?c?"),
+        (["--host", "a.jp", "--reason", "caf\udce9"], "bytes that are no UTF-8"),
+    ],
+)
+def test_what_may_mean_more_than_meant_or_cannot_be_kept_is_refused(
+    words: list[str], complaint: str, tmp_path: Path
+) -> None:
+    collection = collection_in(tmp_path)
+    answered = joro("takedown", "add", "-C", collection.path, *words)
+    assert answered.returncode == 2
+    assert complaint in answered.stderr
+    assert len(answered.stderr.splitlines()) == 1
+    assert not list(collection.orders.iterdir())
