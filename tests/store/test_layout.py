@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -52,7 +55,9 @@ def dates(directory: Path, count: int) -> list[set[bytes]]:
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"two", b"", b"-1", b"1.5", b"99999999"])
 def test_a_layout_that_is_damaged_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "layout").write_bytes(content)
-    with pytest.raises(CollectionError, match=r"layout cannot be read .*0-of-2 and 1-of-2"):
+    for folder in shares(tmp_path, 2):
+        folder.mkdir()
+    with pytest.raises(CollectionError, match=r"layout cannot be read .*0-of-2, 1-of-2; write 2 into it"):
         share_count(tmp_path)
 
 
@@ -60,6 +65,64 @@ def test_a_layout_that_is_no_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "layout").mkdir()
     with pytest.raises(CollectionError, match=r"layout cannot be read \(Is a directory\)"):
         share_count(tmp_path)
+
+
+def test_a_layout_that_may_not_be_read_is_a_matter_of_permissions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: Path) -> bytes:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    with pytest.raises(CollectionError, match=r"\(Permission denied\); get permission to read it"):
+        share_count(collected(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "folders", "complaint"),
+    [
+        ("2", ["0-of-1"], "says 2, and there are 0-of-1; write 1 into it"),
+        ("2", ["0-of-1", "0-of-2"], "says 2, and there are 0-of-1, 0-of-2; write 1 into it"),
+        ("1", ["0-of-2", "1-of-2"], "says 1, and there are 0-of-2, 1-of-2; write 2 into it"),
+        ("4", ["0-of-1", "0-of-2", "1-of-2"], "write 1 or 2 into it, or restore"),
+        ("1", ["1-of-2"], "restore the frontier from a copy"),
+        (None, ["0-of-2", "1-of-2"], "is missing, and there are 0-of-2, 1-of-2; write 2 into it"),
+        (None, ["1-of-2"], "restore the frontier from a copy"),
+    ],
+)
+def test_a_layout_that_the_folders_contradict_is_not_believed(
+    tmp_path: Path, text: str | None, folders: list[str], complaint: str
+) -> None:
+    for folder in folders:
+        (tmp_path / folder).mkdir()
+    if text is not None:
+        (tmp_path / "layout").write_text(text)
+    with pytest.raises(CollectionError, match=complaint):
+        share_count(tmp_path)
+
+
+@pytest.mark.parametrize("folders", [[], ["0-of-2"], ["0-of-1", "0-of-2", "1-of-2"], ["0-of-2", "old-of-3"]])
+def test_shares_not_begun_yet_and_leftovers_contradict_nothing(tmp_path: Path, folders: list[str]) -> None:
+    for folder in folders:
+        (tmp_path / folder).mkdir()
+    (tmp_path / "layout").write_text("2")
+    assert share_count(tmp_path) == 2
+
+
+def test_a_wrong_number_costs_no_page(tmp_path: Path) -> None:
+    (before,) = dates(collected(tmp_path), 1)
+    (tmp_path / "layout").write_text("2")
+    with pytest.raises(CollectionError, match="write 1 into it"):
+        reshare(tmp_path, 1, lambda _: 0)
+    assert dates(tmp_path, 1) == [before]
+
+
+def test_pages_are_not_spread_while_a_share_is_missing(tmp_path: Path) -> None:
+    reshare(collected(tmp_path), 2, owner_of_two)
+    shutil.rmtree(tmp_path / "1-of-2")
+    with pytest.raises(CollectionError, match=r"1-of-2 is missing, .* --processes 2"):
+        reshare(tmp_path, 1, lambda _: 0)
+    assert (tmp_path / "0-of-2" / "pages").is_dir()
 
 
 def test_before_the_first_crawl_there_are_no_shares(tmp_path: Path) -> None:

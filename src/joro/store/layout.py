@@ -3,11 +3,12 @@
 In:    the frontier's directory, with one folder per share: `0-of-2`, `1-of-2`.
 Out:   the same pages, records, rules and dates in as many shares as are wanted now.
 Never: changes the old shares: the new ones are complete before the file `layout` names them, so a crash
-       leaves the one or the other.
+       leaves the one or the other. Believes a number that the folders contradict.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 from array import array
 from collections.abc import Callable, Iterator
@@ -30,6 +31,7 @@ from joro.url import fingerprint, server_of
 _BATCH = 50_000
 #: Remembered by name, and true of every share when it is of all.
 _OF_ALL = ("adopted",)
+_SHARE = re.compile(r"(0|[1-9][0-9]*)-of-([1-9][0-9]*)")
 #: Of the number of shares, at most: so many processes no machine has.
 _DIGITS = 4
 _ADDED = ("found", "visited", "over_quota", "trapped", "bytes")
@@ -40,19 +42,50 @@ def share_count(directory: Path) -> int:
     try:
         text = (directory / "layout").read_bytes()
     except FileNotFoundError:
+        if _found(directory):
+            raise _contradicted(directory, "is missing") from None
         return 0
+    except PermissionError as error:
+        raise CollectionError(
+            f"{directory / 'layout'} cannot be read ({error.strerror})",
+            remedy="get permission to read it, or run this as its owner",
+        ) from None
     except OSError as error:
-        raise _damaged(directory, error.strerror or str(error)) from None
+        raise _contradicted(directory, f"cannot be read ({error.strerror or error})") from None
     number = text.strip()
     if not number.isdigit() or len(number) > _DIGITS:
-        raise _damaged(directory, "not a number of shares")
-    return int(number)
+        raise _contradicted(directory, "cannot be read (not a number of shares)")
+    count, found = int(number), _found(directory)
+    # Shares that nobody has begun yet are missing, too; but then there are no others.
+    if count not in _complete(found) and any(other != count for _, other in found):
+        raise _contradicted(directory, f"says {count}")
+    return count
 
 
-def _damaged(directory: Path, why: str) -> CollectionError:
+def _found(directory: Path) -> set[tuple[int, int]]:
+    """The shares that have a folder: number, and of how many."""
+    names = [_SHARE.fullmatch(path.name) for path in directory.glob("*-of-*") if path.is_dir()]
+    return {(int(name[1]), int(name[2])) for name in names if name}
+
+
+def _complete(found: set[tuple[int, int]]) -> list[int]:
+    """The numbers of shares of which none is missing."""
+    counts = sorted({count for _, count in found if count})
+    return [count for count in counts if all((number, count) in found for number in range(count))]
+
+
+def _contradicted(directory: Path, problem: str) -> CollectionError:
+    found = _found(directory)
+    there = ", ".join(f"{number}-of-{count}" for number, count in sorted(found, key=lambda each: each[::-1]))
+    match _complete(found):
+        case []:
+            remedy = "restore the frontier from a copy, with the file: no set of folders is complete"
+        case [count]:
+            remedy = f"write {count} into it"
+        case counts:
+            remedy = f"write {' or '.join(map(str, counts))} into it, or restore it from a copy"
     return CollectionError(
-        f"{directory / 'layout'} cannot be read ({why})",
-        remedy="write the number into it that its folders have: 2 for 0-of-2 and 1-of-2",
+        f"{directory / 'layout'} {problem}, and there are {there or 'no folders'}", remedy=remedy
     )
 
 
@@ -62,7 +95,10 @@ def shares(directory: Path, count: int) -> list[Path]:
 
 
 def set_share_count(directory: Path, count: int) -> None:
-    """Say, atomically, which shares count; others are leftovers and go."""
+    """Say, atomically, which shares count; others are leftovers and go.
+
+    Whoever calls it has asked for the `share_count` before, and so knows that nothing is lost.
+    """
     write_whole(directory / "layout", f"{count}\n".encode())
     for folder in directory.glob("*-of-*"):
         if not folder.name.endswith(f"-of-{count}"):
@@ -71,7 +107,14 @@ def set_share_count(directory: Path, count: int) -> None:
 
 def reshare(directory: Path, count: int, owner: Callable[[str], int]) -> None:
     """Spread the frontier over `count` shares; every old one must have been closed, its mail read."""
-    old = [Frontier(folder, read_only=True) for folder in shares(directory, share_count(directory))]
+    sources = shares(directory, share_count(directory))
+    for folder in sources:
+        if not (folder / "pages").is_dir():
+            raise CollectionError(
+                f"{folder} is missing, or empty",
+                remedy=f"restore it from a copy, or have it made anew: joro crawl --processes {len(sources)}",
+            )
+    old = [Frontier(folder, read_only=True) for folder in sources]
     for folder in shares(directory, count):
         shutil.rmtree(folder, ignore_errors=True)
     new = [Frontier(folder) for folder in shares(directory, count)]
