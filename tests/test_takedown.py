@@ -19,6 +19,7 @@ from joro.index.segment import Reader, Writer, place
 from joro.indexer import index_new
 from joro.model import Outcome, Visit
 from joro.schedule import change
+from joro.schedule.late import came
 from joro.schedule.plan import wish
 from joro.schedule.prior import BROAD, said
 from joro.store.collection import Collection
@@ -239,6 +240,7 @@ def test_a_page_taken_down_wishes_nothing_and_is_no_witness_any_more() -> None:
     server = ServerRecord(languages={"ja": 1, "en": 2})
     server.said = (float(said(history)[0, 0]), float(said(history)[0, 1]))
     wish(server.wishes, care.interval_s, care.weight)
-    release(server, care)
-    assert (server.wishes, server.languages) == ({}, {"ja": 0, "en": 2})
+    came(server.waiting, care.interval_s, care.due)
+    release(server, care, waits=True)
+    assert (server.wishes, server.languages, server.waiting) == ({}, {"ja": 0, "en": 2}, {})
     assert server.said == pytest.approx((0.0, 0.0))

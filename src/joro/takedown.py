@@ -30,7 +30,7 @@ from joro.archive.takedown import Done, carry_out
 from joro.clock import Clock
 from joro.errors import CollectionError
 from joro.model import Capture
-from joro.schedule import change, prior
+from joro.schedule import change, late, prior
 from joro.schedule.plan import unwish
 from joro.store.collection import Collection
 from joro.store.durable import appending, write_whole
@@ -200,15 +200,17 @@ def _sweep_frontier(collection: Collection, orders: Orders, now: float) -> int:
     return sum(forget(folder, is_gone, is_gone_server, is_erased, release) for folder in folders)
 
 
-def release(server: ServerRecord, care: Upkeep) -> None:
-    """A page that is gone wishes for no visits, and says nothing about its server, any more."""
+def release(server: ServerRecord, care: Upkeep, waits: bool) -> None:
+    """A page that is gone waits and wishes for no visits, and says nothing about its server, any more."""
+    if waits:
+        late.left(server.waiting, care.interval_s, care.due)
     unwish(server.wishes, care.interval_s, care.weight)
     if care.language:
         server.languages[care.language] = max(server.languages.get(care.language, 0) - 1, 0)
     if not care.polled:
         (less, much) = prior.said(change.unpack([care.history]))[0].tolist()
         weight, total = server.said
-        server.said = (max(weight - less, 0.0), total - much)
+        server.said = (weight - less, total - much) if weight > less else (0.0, 0.0)
 
 
 def _call_copies(directory: Path, takedowns: tuple[int, ...], number: int | None) -> None:
