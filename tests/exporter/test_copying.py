@@ -11,6 +11,7 @@ from joro.errors import UsageError
 from joro.exporter import copying
 from joro.exporter.selection import Selection
 from joro.store.collection import Collection
+from joro.store.durable import draft_of
 from joro.store.orders import EXCLUSION, Order, OrderBook
 from tests.exporter.exports import DAY_S, captures, chooser_of, dying_at, exported, filled, pages, taken_down
 from tests.index.archived import START
@@ -89,6 +90,12 @@ def test_a_finished_export_is_not_made_again(collection: Collection, tmp_path: P
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}
     exported(collection, tmp_path / "out")
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()} == before
+
+
+def test_an_export_killed_before_its_first_note_begins_again(collection: Collection, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    draft_of(tmp_path / "out" / copying.STATE).write_bytes(b"{")
+    assert exported(collection, tmp_path / "out").copied == 7
 
 
 def test_the_directory_of_something_else_is_refused(collection: Collection, tmp_path: Path) -> None:

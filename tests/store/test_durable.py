@@ -1,5 +1,9 @@
 import os
+import resource
+import signal
 from pathlib import Path
+
+import pytest
 
 from joro.store.durable import appending, write_whole
 
@@ -24,3 +28,18 @@ def test_a_line_that_a_kill_cut_off_is_gone_when_the_next_one_comes(tmp_path: Pa
     with appending(book) as file:
         os.write(file, b"three\n")
     assert book.read_bytes() == b"one\nthree\n"
+
+
+def test_what_finds_no_room_leaves_the_old_content_and_no_draft(tmp_path: Path) -> None:
+    write_whole(tmp_path / "state", b"old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_whole(tmp_path / "state", b"n" * 2_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert (tmp_path / "state").read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]

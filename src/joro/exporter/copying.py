@@ -25,7 +25,7 @@ from joro.clock import Clock
 from joro.errors import UsageError
 from joro.exporter.selection import Chooser, Chosen, Key, key_of
 from joro.model import Known, Outcome, Page, Response, Visit
-from joro.store.durable import write_whole
+from joro.store.durable import draft_of, write_whole
 
 #: Hidden, so that readers of whole directories of tables pass over it.
 STATE = ".export.json"
@@ -139,7 +139,7 @@ def resumed(directory: Path, chooser: Chooser) -> State:
     try:
         state = msgspec.json.decode((directory / STATE).read_bytes(), type=State)
     except FileNotFoundError:
-        if any(directory.iterdir()):
+        if set(directory.iterdir()) - {draft_of(directory / STATE)}:
             raise UsageError(
                 f"{directory} is not empty", remedy="choose another directory for the export"
             ) from None

@@ -10,19 +10,29 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
 def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
-    """Give a file new content in one step."""
-    draft = path.with_name(f".{path.name}.new")
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    """Give a file new content in one step; on a full disk nothing of it stays."""
+    draft = draft_of(path)
+    try:
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
     sync(path.parent)
+
+
+def draft_of(path: Path) -> Path:
+    """Where the new content of a file is written; a kill may leave it there."""
+    return path.with_name(f".{path.name}.new")
 
 
 def sync(path: Path) -> None:
