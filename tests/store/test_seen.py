@@ -58,3 +58,13 @@ def test_it_agrees_with_a_plain_set(
         if merge:
             seen.merge()
     assert len(seen) == len(plain)
+
+
+def test_what_is_forgotten_is_new_again_and_all_else_stays_known(tmp_path: Path) -> None:
+    seen = SeenSet(tmp_path)
+    seen.add(marks(1, 2**60, 2**60 + 1))
+    seen.merge()
+    seen.add(marks(2, 3))
+    seen.forget(marks(2, 2**60, 9))
+    assert seen.add(marks(1, 2, 3, 2**60, 2**60 + 1)).tolist() == [1, 3]
+    assert len(SeenSet(tmp_path)) == 3

@@ -1,8 +1,8 @@
-"""How does the frontier forget pages, and keep in mind that it must not collect them again?
+"""How does the frontier forget pages, so that it knows no more of them than of those never found?
 
 In:    a share of the frontier nobody works on, and which pages, servers and captures are gone.
-Out:   the share without a word about them, on disk too; of each page the fingerprint among those seen stays,
-       so a link to it is nothing new.
+Out:   the share without a word about them, on disk too, nor their fingerprints among those seen: orders keep
+       robots from collecting them again, and when these are lifted, links and seeds lead there as to any page.
 Never: touches other pages, except that one whose capture was erased is visited as if for the first time,
        because "as before" would speak of what is no longer there. Leaves counts and pages in disagreement:
        all changes are one batch.
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import numpy as np
 from rocksdict import WriteBatch
 
 from joro.model import Outcome
@@ -22,6 +23,7 @@ from joro.store.frontier import Frontier
 from joro.store.queue import DUE, URGENT
 from joro.store.records import PageRecord, ServerRecord, Upkeep
 from joro.store.rocks import opened
+from joro.store.seen import SeenSet
 from joro.store.written import trap_key
 from joro.url import fingerprint, host_of, registrable_domain, server_of
 
@@ -50,6 +52,8 @@ def forget(
         frontier.close()
     else:
         frontier.abandon()  # the robot must still learn that it was killed
+    if forgetting.marks:
+        SeenSet(directory / "seen").forget(np.array(list(forgetting.marks), np.uint64))
     if is_changed:
         press(directory / "pages")
     return len(forgetting.marks)
@@ -147,6 +151,10 @@ class _Forgetting:
         """All or nothing; whether there was anything to write."""
         if not len(self._batch):
             return False
+        gone = np.array(list(self.marks), np.uint64)
+        for key, packed in self._frontier.scan(b"n"):  # seen, and not yet in the files of those seen
+            marks = np.frombuffer(packed, np.uint64)
+            self._batch.put(key, marks[~np.isin(marks, gone)].tobytes())
         self._batch.put(b"mcounts", msgspec.msgpack.encode(self._frontier.counts))
         self._frontier.write(self._batch)
         return True

@@ -88,13 +88,26 @@ class SeenSet:
         """Move the buffer to disk."""
         self._grow_up()
         for number, start, end in _partitions(self._buffer):
-            path = self._path(number)
-            draft = path.with_suffix(".new")
-            with draft.open("wb") as file:
-                file.write(_merged(self._parts[number], self._buffer[start:end]).tobytes())
-            os.replace(draft, path)
-            self._parts[number] = self._open(number)
+            self._replace(number, _merged(self._parts[number], self._buffer[start:end]))
         self._buffer = _NONE
+
+    def forget(self, marks: Marks) -> None:
+        """Let fingerprints be unknown again, in memory and on disk."""
+        self.merge()
+        gone = np.unique(marks)
+        for number, start, end in _partitions(gone):
+            part = self._parts[number]
+            stays = ~_contains(gone[start:end], part)
+            if not stays.all():
+                self._replace(number, part[stays])
+
+    def _replace(self, number: int, content: Marks) -> None:
+        path = self._path(number)
+        draft = path.with_suffix(".new")
+        with draft.open("wb") as file:
+            file.write(content.tobytes())
+        os.replace(draft, path)
+        self._parts[number] = self._open(number)
 
     def _path(self, number: int) -> Path:
         return self._directory / f"{number:02d}.seen"
