@@ -495,28 +495,3 @@ def test_dates_that_stay_while_pages_change_are_wrong_and_say_nothing(tmp_path: 
     silent = dated_visits(tmp_path / "b", 0.05, true=False)
     assert lying.frontier.server(A).dated == (0, 6)
     assert estimate_h(lying) == estimate_h(silent)
-
-
-@pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.SERVER_ERROR])
-def test_a_page_that_fails_is_visited_no_sooner_than_one_that_is_there(
-    stage: Stage, outcome: Outcome
-) -> None:
-    come_due(stage)
-    stage.visit()
-    come_due(stage)
-    stage.visit(outcome)
-    for minutes in range(0, 60, 10):
-        assert stage.commit() == [], minutes
-        stage.pass_time(600.0)
-    assert stage.commit() == [A]
-
-
-def test_a_visit_that_seems_earlier_than_the_one_before_teaches_nothing(stage: Stage) -> None:
-    come_due(stage)
-    stage.visit()
-    seen = changes(stage)
-    come_due(stage)
-    stage.now -= 1_000 * HOUR  # the clock was ahead, and is set right
-    stage.clock._now = stage.now
-    stage.visit(digest="two", main=2)
-    assert changes(stage) == seen
