@@ -83,11 +83,11 @@ def _check_far(path: Path, verdict: Verdict) -> Verdict:
 
 def missing(directory: Path) -> list[str]:
     """WARCs of which only the index is left."""
-    there = set(warcs(directory))
-    names = (
+    # Indexes before WARCs: a robot that begins a WARC meanwhile makes it first.
+    names = {
         path.name.removesuffix(".open").removesuffix(".cdxj") + SUFFIX for path in directory.glob("*.cdxj*")
-    )
-    return sorted({name for name in names if not name.endswith(f".new{SUFFIX}")} - there)
+    }
+    return sorted({name for name in names if not name.endswith(f".new{SUFFIX}")} - set(warcs(directory)))
 
 
 def repair(path: Path) -> None:
