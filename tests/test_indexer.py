@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from joro.archive.names import open_index, sorted_index, warcs
+from joro.archive.read import offsets
 from joro.errors import CollectionError
 from joro.index.query import search
 from joro.index.segment import Reader, place
@@ -235,3 +237,47 @@ def test_what_is_taken_down_is_not_indexed(collection: Collection) -> None:
     )
     assert index_new(collection).decisions[Decision.TAKEN_DOWN] == 1
     assert [hit.url for hit in search(Reader(place(collection.index)), "word").hits] == ["http://b.example/"]
+
+
+def joro_index(collection: Collection) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "joro", "index", "-q", "-C", str(collection.path)]
+    return subprocess.run(command, capture_output=True, text=True, check=True)
+
+
+def test_a_warc_that_is_gone_is_told(collection: Collection) -> None:
+    archive(collection, page("http://a.jp/1", "", "one"), page("http://a.jp/2", "", "two"))
+    (name,) = warcs(collection.archive)
+    (collection.archive / name).unlink()
+    assert index_new(collection).lost == {name: 2}
+    assert joro_index(collection).stderr.startswith(f"{name} is gone; captures in it: 2; see joro archive")
+
+
+def test_captures_that_cannot_be_read_are_told_and_the_rest_is_indexed(collection: Collection) -> None:
+    archive(collection, *(page(f"http://a.jp/{n}", "", "word") for n in range(3)))
+    (name,) = warcs(collection.archive)
+    path = collection.archive / name
+    offset = offsets(path)[1]
+    content = bytearray(path.read_bytes())
+    content[offset + 30 : offset + 60] = bytes(30)
+    path.write_bytes(content)
+    told = joro_index(collection).stderr
+    assert told.startswith(f"{name}: captures that could not be read: 1; see joro archive check")
+    assert found(collection, "word") == {"http://a.jp/0", "http://a.jp/2"}
+
+
+@pytest.mark.parametrize("left", [0, 2])
+def test_captures_behind_the_end_of_a_closed_warc_are_told(collection: Collection, left: int) -> None:
+    archive(collection, *(page(f"http://a.jp/{n}", "", "word") for n in range(3)))
+    (name,) = warcs(collection.archive)
+    path = collection.archive / name
+    path.write_bytes(path.read_bytes()[: offsets(path)[left] if left else 0])
+    assert index_new(collection).lost == {name: 3 - left}
+
+
+def test_captures_still_being_written_are_not_missed(collection: Collection) -> None:
+    archive(collection, page("http://a.jp/", "", "word"))
+    (name,) = warcs(collection.archive)
+    path = collection.archive / name
+    sorted_index(path).rename(open_index(path))
+    path.write_bytes(path.read_bytes()[:-5])
+    assert index_new(collection).lost == {}

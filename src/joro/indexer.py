@@ -3,7 +3,7 @@
 In:    a collection: what its archive holds beyond the position reached last time.
 Out:   its index, and beside it the new position.
 Never: asks the web; leaves a page half changed; loses or doubles one when killed; makes searchable what its
-       owner, or an order, wants not to be found.
+       owner, or an order, wants not to be found; keeps quiet about captures that cannot be read.
 
     archive ── replay ──▶ capture ──▶ entry ── put ──▶ index ── commit ──▶ position
                               └────▶ gone, noindex, no text, taken down ── remove ──▲
@@ -25,10 +25,21 @@ from pathlib import Path
 
 import msgspec
 
+from joro.archive.cdx import index_of, whole_lines
+from joro.archive.check import missing
 from joro.archive.far import size_of
 from joro.archive.index import CaptureIndex, Limits
-from joro.archive.names import Position, number_of, streams, warcs
-from joro.archive.read import Record, capture_in, read_at, replay, response_at, response_of
+from joro.archive.names import Position, number_of, sorted_index, streams, warcs
+from joro.archive.read import (
+    CAPTURES,
+    Record,
+    capture_in,
+    offsets,
+    read_at,
+    readable,
+    response_at,
+    response_of,
+)
 from joro.clock import RealClock
 from joro.index.erase import erase
 from joro.index.segment import Entry, Writer, discard, place
@@ -52,6 +63,8 @@ BATCH = 5_000
 REST_S = 1.0
 #: A longer title is no title; it would crowd out everything else in a result.
 TITLE_LIMIT_CHARS = 300
+#: What to do about captures that cannot be read; once read past, they are not looked for again.
+RESTORE = "see joro archive check, restore the file from a copy, and run: joro index --rebuild"
 #: Where nobody knows what servers say.
 NO_BOOK = TermsBook(lambda url: b"")
 
@@ -86,6 +99,7 @@ class Counts:
     searchable: int = 0  # pages in the index
     read_bytes: int = 0  # of the archive
     waiting_bytes: int = 0  # of the archive, when the present pass began
+    lost: dict[str, int] = field(default_factory=dict)  # captures that could not be read, by WARC
 
     @property
     def captures(self) -> int:
@@ -98,6 +112,7 @@ Progress = Callable[[Counts], None]
 def index_new(collection: Collection, progress: Progress | None = None, *, rebuild: bool = False) -> Counts:
     """Make everything searchable that the archive holds by now."""
     with _indexing(collection, progress, rebuild) as indexer:
+        indexer.miss()
         indexer.catch_up()
         return indexer.counts
 
@@ -105,6 +120,7 @@ def index_new(collection: Collection, progress: Progress | None = None, *, rebui
 def follow(collection: Collection, stop: threading.Event, progress: Progress | None = None) -> Counts:
     """Make pages searchable as the robot archives them, until `stop` is set."""
     with _indexing(collection, progress) as indexer:
+        indexer.miss()
         while not stop.is_set():
             indexer.catch_up(stop)
             stop.wait(REST_S)
@@ -140,6 +156,7 @@ class _Indexer:
         self._directory = directory
         self._positions = _Positions(directory / "positions.json")
         self._writer = Writer(directory, is_near_copy)
+        self._compared: dict[str, int] = {}  # WARC → from where on its index was compared last
         self.counts = Counts(searchable=len(self._writer))
 
     def catch_up(self, stop: threading.Event | None = None) -> None:
@@ -163,10 +180,43 @@ class _Indexer:
         if uncommitted:
             self._commit()
 
+    def miss(self) -> None:
+        """Tell of WARCs of which only the index is left."""
+        for name in missing(self._archive):
+            lost = len(whole_lines(index_of(self._archive / name)))
+            self.counts.lost[name] = lost
+            log.warning("%s is gone; captures in it: %d; %s", name, lost, RESTORE)
+
     def _new(self) -> Iterator[tuple[str, Record, Position]]:
         for stream in streams(self._archive):
-            for record, position in replay(self._archive, self._positions.of(stream), prefix=stream):
-                yield stream, record, position
+            for name in warcs(self._archive, stream):
+                start = self._positions.start_in(stream, name)
+                if start is not None:
+                    for record in self._captures_in(name, start):
+                        yield stream, record, Position(name, record.end)
+
+    def _captures_in(self, name: str, start: int) -> Iterator[Record]:
+        """The captures of one WARC from `start` on; those that cannot be read are counted and told."""
+        path = self._archive / name
+        is_closed = sorted_index(path).exists()  # asked first: of an open one the rest may come yet
+        seen: set[int] = set()
+        end, read_bytes = start, 0
+        for record in readable(path, start):
+            end = record.end
+            read_bytes += record.length
+            if record.type in CAPTURES:
+                seen.add(record.offset)
+                yield record
+        has_gap = read_bytes < end - start
+        if has_gap or (is_closed and self._compared.get(name) != start):
+            self._compared[name] = start
+            listed = (offset for offset in offsets(path) if offset >= start and (is_closed or offset < end))
+            self._tell_lost(name, sum(offset not in seen for offset in listed))
+
+    def _tell_lost(self, name: str, number: int) -> None:
+        if number:
+            self.counts.lost[name] = number
+            log.warning("%s: captures that could not be read: %d; %s", name, number, RESTORE)
 
     def close(self) -> None:
         self._writer.close()
@@ -346,21 +396,23 @@ class _Positions:
         except (FileNotFoundError, msgspec.DecodeError):
             return  # reading all of it again is slow, not wrong
 
-    def of(self, stream: str) -> Position | None:
-        return self._of.get(stream)
-
     def advance(self, stream: str, position: Position) -> int:
         """Go on to `position`; how many bytes that is."""
         before = self._of.get(stream)
         self._of[stream] = position
         return position.offset - (before.offset if before and before.name == position.name else 0)
 
-    def left_in(self, stream: str, name: str, size: int) -> int:
-        """Bytes of a WARC that have not been read."""
+    def start_in(self, stream: str, name: str) -> int | None:
+        """Where to go on in a WARC; None if it lies behind us."""
         position = self._of.get(stream)
         if position is None or number_of(name) > number_of(position.name):
-            return size
-        return max(0, size - position.offset) if name == position.name else 0
+            return 0
+        return position.offset if name == position.name else None
+
+    def left_in(self, stream: str, name: str, size: int) -> int:
+        """Bytes of a WARC that have not been read."""
+        start = self.start_in(stream, name)
+        return 0 if start is None else max(0, size - start)
 
     def write(self) -> None:
         """All of it or, if we are killed, what stood there before."""
