@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joro.archive.times import microsecond, stamp, time_of, time_of_stamp, warc_date
+from joro.archive.times import microsecond, stamp, time_of, time_of_stamp, time_typed, warc_date
+from joro.errors import UsageError
 
 
 def test_a_moment_is_spelled_with_its_microseconds() -> None:
@@ -27,3 +28,15 @@ def test_any_date_warc_allows_is_understood(date: str) -> None:
 @pytest.mark.parametrize("digits", ["2023", "202301", "20230101", "2023010100", "20230101000000"])
 def test_a_stamp_may_be_cut_short(digits: str) -> None:
     assert time_of_stamp(digits) == 1_672_531_200.0
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+10:00", "9999-12-31T23:59:59-10:00"])
+def test_a_time_that_no_date_of_utc_names_is_not_taken(text: str) -> None:
+    with pytest.raises(UsageError, match=r"--since '.*' is not in the years 1 to 9999 of UTC"):
+        time_typed(text, "--since")
+    assert warc_date(time_typed(text[:19])).startswith(text[:19])
+
+
+def test_a_moment_that_no_date_names_is_told_by_the_nearest() -> None:
+    assert warc_date(-1e12) == warc_date(-1e308) == "0001-01-01T00:00:00.000000Z"
+    assert warc_date(1e12) == warc_date(1e308) == "9999-12-31T23:59:59.999999Z"

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.index.archived import archive, collection_in, page
+from joro.clock import FakeClock
+from joro.store.orders import TAKEDOWN, Order, OrderBook
+from tests.index.archived import START, archive, collection_in, page
 from tests.test_takedown import joro
 
 SITE = "http://a.example"
@@ -51,3 +53,12 @@ def test_what_may_mean_more_than_meant_or_cannot_be_kept_is_refused(
     assert complaint in answered.stderr
     assert len(answered.stderr.splitlines()) == 1
     assert not list(collection.orders.iterdir())
+
+
+def test_an_order_with_a_date_out_of_range_is_listed_all_the_same(tmp_path: Path) -> None:
+    collection = collection_in(tmp_path)
+    OrderBook(collection.orders, FakeClock(START).now).give(
+        Order(0, TAKEDOWN, "host", "a.jp", 0.0, since=-1e12)
+    )
+    listed = joro("takedown", "list", "-C", collection.path)
+    assert "takedown of host a.jp since 0001-01-01 00:00\n" in listed.stdout, listed.stderr

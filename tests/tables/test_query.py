@@ -157,6 +157,9 @@ def order(target: str, value: str, **others: float) -> Order:
         (order("host", "a.example", opens=START + 10 * DAY), {"A", "X", "Y, [bold]"}),
         (order("host", "a.example", opens=START + 3 * DAY), set()),
         (order("all", "", after_s=1.5 * DAY), {"W", "Y, [bold]"}),
+        (order("host", "b.example", after_s=1e6 * DAY), {"B"}),
+        (order("host", "b.example", after_s=1e300), {"B"}),
+        (order("host", "b.example", since=-1e12, until=1e300), {"B"}),
         (Order(1, "exclusion", "all", "", START), set()),
     ],
 )

@@ -13,12 +13,18 @@ from datetime import UTC, datetime, timedelta
 from joro.errors import UsageError
 
 _EPOCH = datetime(1970, 1, 1)
+#: The years that a date can name, 1 to 9999: from the first moment, and before the other.
+_FIRST_S, _END_S = -62_135_596_800.0, 253_402_300_800.0
+_FIRST, _LAST = "0001-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.999999Z"
 
 
 def warc_date(time: float) -> str:
-    """As WARC 1.1 allows it: `2026-11-16T05:55:00.123456Z`."""
-    seconds, micros = divmod(round(time * 1e6), 1_000_000)
-    return f"{_second(seconds)}.{micros:06}Z"
+    """As WARC 1.1 allows it: `2026-11-16T05:55:00.123456Z`, or the nearest moment that has a date."""
+    try:
+        seconds, micros = divmod(round(time * 1e6), 1_000_000)
+        return f"{_second(seconds)}.{micros:06}Z"
+    except OverflowError:
+        return _LAST if time > 0 else _FIRST
 
 
 @functools.lru_cache(maxsize=256)  # visits come by the hundred in a second
@@ -53,8 +59,11 @@ def time_of_stamp(digits: str, micros: int = 0) -> float:
 
 def time_typed(text: str, option: str = "") -> float:
     """The same of what a person typed: `2026`, `2026-11-16`, `2026-11-16T05:55`, `20261116`."""
+    named = f"{option} {text!r}".lstrip()
     try:
-        return time_of_stamp(text) if text.isdigit() else time_of(text)
+        time = time_of_stamp(text) if text.isdigit() else time_of(text)
     except ValueError:
-        named = f"{option} {text!r}".lstrip()
         raise UsageError(f"{named} is no time", remedy="write 2026-11-16T05:55 or 20261116") from None
+    if not _FIRST_S <= time < _END_S:  # by its zone
+        raise UsageError(f"{named} is not in the years 1 to 9999 of UTC", remedy="give a time within them")
+    return time

@@ -149,9 +149,10 @@ def _span(order: Order, now: float) -> tuple[str, str, str, str] | None:
 
 
 def _limit(time: float) -> str:
-    if math.isinf(time):
+    try:
+        return str(moment(time))
+    except OverflowError:  # endless, or before and after all captures: an embargo of a million days
         return "infinity" if time > 0 else "-infinity"
-    return str(moment(time))
 
 
 def _match(kind: str, url: str, host: str) -> str:
