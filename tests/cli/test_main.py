@@ -45,3 +45,16 @@ def test_to_ask_for_help_is_no_failure(words: list[str]) -> None:
 @pytest.mark.parametrize("words", [[], ["archive"], ["nonsense"], ["index", "--nonsense"]])
 def test_a_command_that_is_none_is_a_mistake(words: list[str]) -> None:
     assert joro(*words).returncode == 2
+
+
+@pytest.mark.parametrize("name", ["file/below", "x" * 300, "circle/below"])
+def test_a_path_that_cannot_be_is_one_line_that_names_it(
+    collection: Collection, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "circle").symlink_to("circle")
+    done = joro("export", "-C", collection.path, "--to", tmp_path / name, "--format", "warc")
+    assert done.returncode != 0
+    (line,) = done.stderr.splitlines()
+    assert str(tmp_path) in line
+    assert "check the path" in line

@@ -53,6 +53,20 @@ COMMANDS = {
     "simulate": ("simulate", "Carry out a schedule in simulated time."),
 }
 
+_ROOM = "make room or check the permissions"
+_PATH = "check the path"
+#: errno → remedy: what the machine refuses though no code of ours is wrong. All else is a mistake of ours.
+REMEDIES = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EACCES: _ROOM,
+    errno.EROFS: _ROOM,
+    errno.ENOTDIR: f"{_PATH}: a part of it is a file",
+    errno.EISDIR: f"{_PATH}: a file is meant",
+    errno.ENAMETOOLONG: _PATH,
+    errno.ELOOP: f"{_PATH}: links in it lead in a circle",
+}
+
 
 class LazyGroup(click.Group):
     """A group that knows its subcommands by name and imports only the one that is called."""
@@ -124,9 +138,10 @@ def main() -> None:
         sys.stderr.close()  # `joro search … | head`: whoever read us has seen enough
         sys.exit(0)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EDQUOT):
+        if error.errno not in REMEDIES:
             raise
-        _fail(f"{error.filename or 'the disk'}: {error.strerror}; make room or check the permissions", 1)
+        place = error.filename or "the disk"
+        _fail(f"{place}: {error.strerror}; {REMEDIES[error.errno]}", 1)
     _leave(exit_code)
 
 
