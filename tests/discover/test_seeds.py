@@ -28,6 +28,12 @@ def test_a_seed_file_may_hold_comments_blank_lines_and_a_byte_order_mark(tmp_pat
     assert read_seeds([], [file]) == ["http://a.example/", "https://b.example/"]
 
 
+def test_a_comment_may_stand_behind_a_seed_but_a_fragment_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "seeds.txt"
+    file.write_text("http://a.example/ # a note\nb.example\t#mine\n  # all of it\nhttp://c.example/x#part\n")
+    assert read_seeds([], [file]) == ["http://a.example/", "https://b.example/", "http://c.example/x"]
+
+
 def test_junk_lines_are_counted_and_shown_and_nothing_is_taken(tmp_path: Path) -> None:
     file = tmp_path / "seeds.txt"
     file.write_text("http://a.example/\nftp://x\nhello world\n")

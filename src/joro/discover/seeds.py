@@ -7,6 +7,7 @@ Never: skips a line it does not understand: a mistyped seed is a hole in the col
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from joro.url import canonical
 
 #: So many bad lines are shown; the count tells the rest.
 SHOWN = 3
+#: In a file; right behind a URL without a space, `#` begins its fragment.
+_COMMENT = re.compile(r"(?:^|\s)#.*")
 
 
 def read_seeds(arguments: Iterable[str], files: Iterable[Path] = ()) -> list[str]:
@@ -36,8 +39,8 @@ def _read_file(file: Path) -> Iterator[str]:
     good: list[str] = []
     bad: list[str] = []
     for number, line in enumerate(_lines(file), 1):
-        text = line.strip()
-        if not text or text.startswith("#"):
+        text = _COMMENT.sub("", line).strip()
+        if not text:
             continue
         try:
             good.append(canonical(with_scheme(text)))
