@@ -1,12 +1,17 @@
 """`joro index` and `joro search`, as they are typed."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from joro.index.segment import place
 from joro.store.collection import Collection
 from tests.index.archived import START, answer, archive, collection_in, page
 
@@ -89,3 +94,46 @@ def test_follow_ends_politely(collection: Collection) -> None:
         process.terminate()
         output, errors = process.communicate(timeout=20)
     assert (process.returncode, output, errors) == (0, "nothing new; 2 pages searchable\n", "")
+
+
+#: Loaded before, because the source may be somebody's alone.
+AS_NOBODY = """
+import os, joro.cli.search
+os.setgid(65534)
+os.setuid(65534)
+joro.cli.main()
+"""
+
+
+@pytest.fixture
+def lent(collection: Collection) -> Iterator[Collection]:
+    """A collection that others may look into; nothing above it keeps them out."""
+    if os.getuid() != 0:
+        pytest.skip("only root can become somebody else")
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
+        os.chmod(directory, 0o755)
+        shutil.copytree(collection.path, Path(directory, "lent"))
+        yield Collection.open(Path(directory, "lent"))
+
+
+def as_nobody(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", AS_NOBODY, *words], capture_output=True, text=True, check=False, cwd="/"
+    )
+
+
+def test_who_may_only_read_a_collection_may_search_it(lent: Collection) -> None:
+    before = {path: path.stat().st_mtime_ns for path in lent.index.rglob("*")}
+    result = as_nobody("search", "-C", str(lent.path), "検索")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "http://a.jp/あ" in result.stdout
+    assert {path: path.stat().st_mtime_ns for path in lent.index.rglob("*")} == before
+
+
+def test_who_may_not_read_a_collection_is_told_to_get_permission(lent: Collection) -> None:
+    for path in place(lent.index).iterdir():
+        path.chmod(0o600)
+    result = as_nobody("search", "-C", str(lent.path), "検索")
+    assert result.returncode == 1
+    assert "run it as the owner of the files there, or get permission" in result.stderr
+    assert "--rebuild" not in result.stderr

@@ -6,6 +6,7 @@ import pytest
 import tantivy
 
 from joro.errors import CollectionError, DiskFull
+from joro.index import segment
 from joro.index.query import search
 from joro.index.segment import STORED_LIMIT_CHARS, Entry, Reader, Writer, discard, entry_of, languages, sites
 
@@ -145,3 +146,24 @@ def fill(writer: Writer) -> None:
         words = " ".join(f"{number}w{n}" for n in range(200))
         writer.put(Entry(f"http://a.jp/{number}", "", words, 0.0))
     writer.commit()
+
+
+def test_a_reader_without_a_lock_sees_later_commits_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segment, "_may_lock", lambda _: False)
+    reader, writer = Reader(tmp_path), Writer(tmp_path)
+    for entry, word in ((OLD, "first"), (NEW, "second")):
+        writer.put(entry)
+        writer.commit()
+        assert search(reader, word).total == 1
+    assert len(reader) == 1
+
+
+def test_whoever_may_look_into_an_index_may_read_all_of_it(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    writer = Writer(tmp_path)
+    writer.put(OLD)
+    writer.commit()
+    writer.close()
+    assert all(path.stat().st_mode & 0o004 for path in tmp_path.iterdir())

@@ -13,9 +13,11 @@ from __future__ import annotations
 import operator
 import os
 import shutil
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -39,6 +41,12 @@ STORED_LIMIT_CHARS = 100_000
 #: How pages are marked that are only shown to whoever asks for everything.
 SOFT_404 = "soft404"
 FOUNDERS = "founders"
+#: Names of the engine's: the list of what a commit holds, and of what it may remove one day; its locks.
+_META, _MANAGED = "meta.json", ".managed.json"
+_META_LOCK = ".tantivy-meta.lock"
+_NOT_LINKED = (_MANAGED, _META_LOCK, ".tantivy-writer.lock")
+#: To open an index that changes meanwhile.
+_ATTEMPTS = 5
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
@@ -102,9 +110,42 @@ def _schema() -> tantivy.Schema:
 def _opened(directory: Path) -> tantivy.Index:
     """The index in a directory; its tokenizer is not remembered on disk, hence registered each time."""
     with _explained(directory):
-        index = tantivy.Index(_schema(), path=str(directory))
+        return _index_at(directory)
+
+
+def _index_at(directory: Path) -> tantivy.Index:
+    index = tantivy.Index(_schema(), path=str(directory))
     index.register_tokenizer("terms", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
     return index
+
+
+def _may_lock(directory: Path) -> bool:
+    """Can the engine have its lock, for the moment in which it opens the files of a commit?"""
+    lock = directory / _META_LOCK
+    return os.access(lock if lock.exists() else directory, os.W_OK)
+
+
+def _opened_beside(directory: Path) -> tantivy.Index:
+    """The newest commit of an index that we may only read: by links to its files, with a lock beside them.
+
+    The files stay open when the links go. They may be another's to write to, whom our lock does not keep
+    from removing what we have not opened yet; then there is a newer commit to open.
+    """
+    with _explained(directory):
+        for attempt in count(1):
+            with tempfile.TemporaryDirectory(prefix="joro-index-") as links:
+                for each in directory.iterdir():
+                    if each.is_file() and each.name not in _NOT_LINKED:
+                        Path(links, each.name).symlink_to(each.absolute())
+                try:
+                    index = _index_at(Path(links))
+                    index.reload()
+                except ValueError as error:
+                    if attempt == _ATTEMPTS or _is_denied(error):
+                        raise
+                else:
+                    return index
+    raise AssertionError
 
 
 @contextmanager
@@ -115,10 +156,28 @@ def _explained(directory: Path) -> Iterator[None]:
     except (ValueError, OSError) as error:
         if _is_full(directory, str(error)):
             raise DiskFull(f"no room left for {directory}", remedy="make room and run it again") from None
-        reason = str(error).splitlines()[0]
-        raise CollectionError(
-            f"the index in {directory} cannot be used ({reason})", remedy="run: joro index --rebuild"
-        ) from None
+        if _is_denied(error):
+            remedy = "run it as the owner of the files there, or get permission"
+        elif "LockBusy" in str(error):
+            remedy = "wait until whoever writes to it has ended"
+        else:
+            remedy = "run: joro index --rebuild"
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise CollectionError(f"the index in {directory} cannot be used ({reason})", remedy=remedy) from None
+
+
+def _is_denied(error: Exception) -> bool:
+    """The engine tells the system's errors in words only."""
+    return isinstance(error, PermissionError) or any(
+        word in str(error) for word in ("PermissionDenied", "ReadOnlyFilesystem")
+    )
+
+
+def _let_read(directory: Path) -> None:
+    """Whoever may look into the directory may read it all; the engine gives its lists to us alone."""
+    for name in (_META, _MANAGED):
+        with suppress(OSError):
+            os.chmod(directory / name, directory.stat().st_mode & 0o666)
 
 
 def _is_full(directory: Path, reason: str) -> bool:
@@ -232,6 +291,7 @@ class Writer:
         with _explained(self._directory):
             self._writer.commit()
             self._index.reload()
+        _let_read(self._directory)
         self._searcher = self._index.searcher()
         self._since_commit.clear()
 
@@ -244,6 +304,7 @@ class Writer:
         self._founders.close()
         with _explained(self._directory):
             self._writer.wait_merging_threads()
+        _let_read(self._directory)  # a merge writes the lists anew
 
 
 def _shortened(entry: Entry) -> Entry:
@@ -277,17 +338,24 @@ class Reader:
 
     def _newest_commit(self) -> tuple[int, int] | None:
         try:
-            status = os.stat(self.directory / "meta.json")
+            status = os.stat(self.directory / _META)
         except FileNotFoundError:
             return None
         return status.st_ino, status.st_mtime_ns
 
     def _reload(self) -> None:
-        if self._index is None:
-            self._index = _opened(self.directory)
-        with _explained(self.directory):
-            self._index.reload()
+        if not self._may_lock:
+            self._index = _opened_beside(self.directory)
+        else:
+            if self._index is None:
+                self._index = _opened(self.directory)
+            with _explained(self.directory):
+                self._index.reload()
         self._searcher = self._index.searcher()
+
+    @cached_property
+    def _may_lock(self) -> bool:
+        return _may_lock(self.directory)
 
     @property
     def schema(self) -> tantivy.Schema:
