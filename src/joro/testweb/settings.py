@@ -23,6 +23,7 @@ SIZES = ("power-law", "even")
 LOOPBACK = "127.0.0.0/8"
 #: As long as a robot waits by default (fetch.timeout_s): behind more, there is nothing to see.
 MOST_LATENCY_S = 60.0
+MOST_PORT = 65_535
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,12 @@ class Settings:
         _check(self.hosts <= 4_000_000, f"hosts = {self.hosts}", "give 4,000,000 or fewer")
         _check(
             self.pages >= self.hosts, f"pages = {self.pages}", f"give at least one per host ({self.hosts})"
+        )
+        _check(0 <= self.port <= MOST_PORT, f"port = {self.port}", f"give 0 (any free one) to {MOST_PORT}")
+        _check(
+            -1 <= self.dns_port <= MOST_PORT,
+            f"dns_port = {self.dns_port}",
+            f"give -1 (none), 0 (any free one) or up to {MOST_PORT}",
         )
         _check(self.speed >= 0, f"speed = {self.speed}", "give 0 or more")
         _check(
