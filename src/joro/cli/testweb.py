@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -96,7 +97,7 @@ def testweb(
     wanted = Settings(
         seed=seed,
         hosts=hosts,
-        pages=max(pages, hosts),
+        pages=max(pages, hosts) if pages > 0 else pages,
         addresses=addresses,
         network=network,
         profile=profile,
@@ -134,6 +135,17 @@ def _announce(web: TestWeb, settings: Path | None, ready_file: Path | None) -> N
     click.echo(f"oracle:   http://{address}:{web.port}/_oracle/summary")
     click.echo(f"start at: {web.plan.seeds()[0]}")
     if settings is None:
-        wanted = [line for line in toml.splitlines() if line and not line.startswith(("#", "["))]
-        click.echo("\n".join(["a collection sees it with these lines in its joro.toml:", "[fetch]", *wanted]))
+        click.echo("a collection sees it with these lines in its joro.toml:")
+        click.echo("\n".join(_set_in(toml)))
     announce(ready_file, web.port, web.dns_port)
+
+
+def _set_in(toml: str) -> Iterator[str]:
+    """The settings of a joro.toml without its comments, each below the name of its section."""
+    section = ""
+    for line in toml.splitlines():
+        if line.startswith("["):
+            section = line
+        elif line and not line.startswith("#"):
+            yield from filter(None, (section, line))
+            section = ""
