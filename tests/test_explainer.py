@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from msgspec import structs
 
 from joro.cli import joro
+from joro.clock import FakeClock
 from joro.config import from_tables
 from joro.explainer import Decision, Explanation, Keeping, Step, duration, explain
 from joro.model import DAY_S, Outcome, Visit
@@ -17,6 +18,7 @@ from joro.schedule import change
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
 from joro.store.layout import set_share_count
+from joro.store.orders import EXCLUSION, LIFT, TAKEDOWN, Order, OrderBook
 from joro.store.records import RobotsRecord, Upkeep
 from tests.index.archived import archive, page
 
@@ -119,6 +121,48 @@ def test_the_rule_that_says_no_is_named(
     assert found.refusal is not None
     assert found.refusal.rule == rule
     assert reason in found.refusal.reason
+
+
+def ordered(made: Collection, act: str, target: str, value: str, **others: float) -> OrderBook:
+    book = OrderBook(made.orders, FakeClock(NOW).now)
+    book.give(Order(0, act, target, value, 0.0, **others))  # type: ignore[arg-type]
+    return book
+
+
+def left_out(made: Collection) -> None:
+    """The turn of LAST came, and it was not asked for."""
+    frontier = Frontier(made.frontier / "0-of-1")
+    frontier.wake()
+    page = frontier.take(A)
+    assert page is not None
+    frontier.done(Visit(page, NOW - 30, Outcome.UNWANTED))
+    frontier.commit(None)
+    frontier.close()
+
+
+def test_an_order_about_robots_txt_is_named_by_every_page_of_the_server(known: Collection) -> None:
+    book = ordered(known, EXCLUSION, "prefix", f"{A}/r")
+    left_out(known)
+    found = explain(known, LAST, NOW)
+    assert found.refusal is not None
+    assert found.refusal.reason.endswith(f"must not be: order 1 (exclusion of prefix {A}/r)")
+    assert found.due == "not due, as things are: orders says no"
+    book.give(Order(0, LIFT, "order", "1", 0.0))
+    assert explain(known, LAST, NOW).refusal is None
+
+
+def test_a_page_left_out_unread_is_not_said_to_have_unwanted_words(known: Collection) -> None:
+    left_out(known)
+    passes, reason = decision(explain(known, LAST, NOW), "wanted")
+    assert (passes, reason) == (None, "left out unread, as an order or the scope said at that time")
+    out = CliRunner().invoke(joro, ["explain", "-C", str(known.path), LAST]).output
+    assert "Left out without a visit: unwanted." in out
+
+
+def test_a_page_that_waits_under_an_order_is_not_due(known: Collection) -> None:
+    ordered(known, TAKEDOWN, "url", LAST)
+    found = explain(known, LAST, NOW)
+    assert (found.due_at, found.due) == (None, "not due, as things are: orders says no")
 
 
 def test_a_known_page_is_within_its_quota(tmp_path: Path) -> None:

@@ -290,8 +290,12 @@ class _Inquiry:
         return steps[::-1]
 
     def _decisions(self) -> Iterator[Decision]:
-        if (order := self._orders.latest().forbids(self._url, self._now)) is not None:
+        orders = self._orders.latest()
+        if (order := orders.forbids(self._url, self._now)) is not None:
             yield Decision("orders", False, f"must not be visited: {order.sentence}")
+        elif (order := orders.forbids(f"{self._server}/robots.txt", self._now)) is not None:
+            reason = f"no page of its server is visited, for its robots.txt must not be: {order.sentence}"
+            yield Decision("orders", False, reason)
         yield self._scope()
         yield self._quota()
         yield self._trap()
@@ -356,6 +360,8 @@ class _Inquiry:
 
     def _wanted(self) -> Decision:
         if self._visited is not None and self._visited.outcome == Outcome.UNWANTED.value:
+            if not self._visited.status:
+                return Decision("wanted", None, "left out unread, as an order or the scope said at that time")
             return Decision("wanted", False, "its language or words are not wanted, so it was not kept")
         wanted = Wanted(self._settings.scope)
         if wanted.needs_language or wanted.needs_text:
@@ -381,6 +387,8 @@ class _Inquiry:
         return self._manners.next_open(self._server, max(self._now, self._record.ready_at))
 
     def _due(self, refusal: Decision | None) -> tuple[float | None, str]:
+        if refusal is not None and refusal.rule == "orders":
+            return None, "not due, as things are: orders says no"
         if self._queued is not None:
             return self._turn(self._queued.before, refusal)
         care = self._visited.upkeep if self._visited is not None else None

@@ -165,7 +165,8 @@ def _search(found: Explanation) -> Iterator[str]:
 
 
 def _closed(last: LastVisit) -> str:
-    return "Left out without a visit" if last.outcome in NOT_ASKED else "Visited"
+    is_unread = last.outcome == Outcome.UNWANTED.value and not last.status
+    return "Left out without a visit" if is_unread or last.outcome in NOT_ASKED else "Visited"
 
 
 def _due(found: Explanation, now: float) -> str:
