@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from joro.discover.seeds import read_seeds
 from joro.errors import BadSeeds, BadUrl, UsageError
+
+PAGE = Path(__file__).parents[2] / "docs/concepts/urls.md"
 
 
 def test_seeds_are_canonical_and_each_comes_once() -> None:
@@ -14,6 +17,11 @@ def test_seeds_are_canonical_and_each_comes_once() -> None:
 
 def test_a_seed_without_a_scheme_is_taken_as_https() -> None:
     assert read_seeds(["example.org/a"]) == ["https://example.org/a"]
+
+
+def test_the_page_about_urls_says_what_becomes_of_a_seed() -> None:
+    ((typed, taken),) = re.findall(r"as a seed, `([^`]+)` is `([^`]+)`", PAGE.read_text(encoding="utf-8"))
+    assert read_seeds([typed]) == [taken]
 
 
 @pytest.mark.parametrize("bad", ["ftp://x", "hello", "http://", "mailto:a@b.c", "", "http://a b/"])
