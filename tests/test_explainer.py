@@ -12,13 +12,14 @@ from msgspec import structs
 from joro.cli import joro
 from joro.clock import FakeClock
 from joro.config import from_tables
-from joro.explainer import Decision, Explanation, Keeping, Step, duration, explain
+from joro.explainer import Decision, Explanation, Hidden, Keeping, Standing, Step, duration, explain, moment
+from joro.indexer import index_new
 from joro.model import DAY_S, Outcome, Visit
 from joro.schedule import change
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
 from joro.store.layout import set_share_count
-from joro.store.orders import EXCLUSION, LIFT, TAKEDOWN, Order, OrderBook
+from joro.store.orders import EMBARGO, EXCLUSION, LIFT, TAKEDOWN, Order, OrderBook
 from joro.store.records import RobotsRecord, Upkeep
 from tests.index.archived import archive, page
 
@@ -163,6 +164,30 @@ def test_a_page_that_waits_under_an_order_is_not_due(known: Collection) -> None:
     ordered(known, TAKEDOWN, "url", LAST)
     found = explain(known, LAST, NOW)
     assert (found.due_at, found.due) == (None, "not due, as things are: orders says no")
+
+
+def test_a_page_taken_down_is_hidden_and_on_disk_until_collected(known: Collection) -> None:
+    archive(known, page(SEED, "A title", "words", time=NOW - 60), page(SEED, "Two", "more", time=NOW - 50))
+    index_new(known)
+    told = ["explain", "-C", str(known.path), SEED]
+    assert f"Searchable as of {moment(NOW - 50)}." in CliRunner().invoke(joro, told).output
+    ordered(known, TAKEDOWN, "url", SEED)
+    order = f"order 1 (takedown of url {SEED})"
+    found = explain(known, SEED, NOW)
+    assert (found.captures, found.hidden) == ((), (Hidden(order, 2, True),))
+    assert found.search == Standing(None, hidden_by=order)
+    out = CliRunner().invoke(joro, told).output
+    assert "0 versions are archived and shown." in out
+    assert f"2 versions are hidden by {order}, and on disk until joro takedown collect." in out
+    assert f"\nSearch\n  Hidden by {order}.\n" in out
+
+
+def test_an_embargo_hides_some_versions_and_erases_none(known: Collection) -> None:
+    archive(known, page(SEED, "A title", "words", time=NOW - 60), page(SEED, "Two", "more", time=NOW - 50))
+    ordered(known, EMBARGO, "url", SEED, since=NOW - 55)
+    found = explain(known, SEED, NOW)
+    assert len(found.captures) == 1
+    assert found.hidden == (Hidden(f"order 1 (embargo of url {SEED})", 1, False),)
 
 
 def test_a_known_page_is_within_its_quota(tmp_path: Path) -> None:

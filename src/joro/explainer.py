@@ -7,6 +7,7 @@ Never: asks the network, or changes anything: what it tells is as of the robots'
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ from joro.store.accounts import FAILED
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier, Queued
 from joro.store.layout import share_count, shares
-from joro.store.orders import OrderBook
+from joro.store.orders import TAKEDOWN, OrderBook
 from joro.store.records import UNHEARD, PageRecord, RobotsRecord, ServerRecord
 from joro.url import fingerprint, host_of, is_address, server_of
 
@@ -105,6 +106,16 @@ class Standing:
     soft_404: bool = False  # it says that there is no such page, or leads to the front page instead
     copy_of: str = ""  # the page known first of those that say nearly the same; "" if it is this one
     similar: int = 0  # other searchable pages that say nearly the same
+    hidden_by: str = ""  # the order because of which none is
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """Captures that are in the archive, and that an order withholds."""
+
+    order: str
+    captures: int
+    is_to_go: bool  # `joro takedown collect` erases them
 
 
 @dataclass(frozen=True)
@@ -124,6 +135,7 @@ class Explanation:
     due_at: float | None
     due: str
     server: ServerFigures | None = None  # how its server's pages are kept fresh; None: none is
+    hidden: tuple[Hidden, ...] = ()  # what `captures` leaves out
 
     @property
     def refusal(self) -> Decision | None:
@@ -221,7 +233,14 @@ class _Inquiry:
             due_at=due_at,
             due=due,
             server=self._server_figures(),
+            hidden=tuple(self._hidden()),
         )
+
+    def _hidden(self) -> Iterator[Hidden]:
+        versions = CaptureIndex(self._collection.archive).versions(self._url)
+        withheld = Counter(order for each in versions if (order := self._orders.order_about(each)))
+        for order, number in withheld.items():
+            yield Hidden(order.sentence, number, order.act == TAKEDOWN)
 
     def _server_figures(self) -> ServerFigures | None:
         if self._home is None or not self._record.wishes:
@@ -232,6 +251,10 @@ class _Inquiry:
         entry, family = entry_with_family(
             Reader(place(self._collection.index)), self._url, self._orders.hides()
         )
+        if entry is not None:
+            seen = entry.url, entry.time, entry.digest
+            if (order := self._orders.latest().withholds(*seen, self._now)) is not None:
+                return Standing(None, hidden_by=order.sentence)
         is_missing = (entry is not None and entry.soft_404) or self._is_sent_home(captures)
         if entry is None or family is None:
             return Standing(entry.time if entry else None, is_missing)

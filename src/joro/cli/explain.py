@@ -140,18 +140,28 @@ def _visits(found: Explanation) -> Iterator[str]:
     last = found.last_visit
     if last is None:
         yield "  None yet."
-        return
-    status = f", status {last.status}" if last.status else ""
-    yield f"  {_closed(last)} on {moment(last.time)}: {last.outcome}{status}."
-    shown = found.captures[-CAPTURES_SHOWN:]
-    versions = "1 version is" if len(found.captures) == 1 else f"{len(found.captures)} versions are"
-    yield f"  {versions} archived{':' if shown else '.'}"
-    for capture in shown:
-        yield f"    {moment(capture.time)}  {capture.status}  {capture.length:,} bytes  {capture.warc}"
+    else:
+        status = f", status {last.status}" if last.status else ""
+        yield f"  {_closed(last)} on {moment(last.time)}: {last.outcome}{status}."
+        shown = found.captures[-CAPTURES_SHOWN:]
+        how = "archived and shown" if found.hidden else "archived"
+        yield f"  {_versions(len(found.captures))} {how}{':' if shown else '.'}"
+        for capture in shown:
+            yield f"    {moment(capture.time)}  {capture.status}  {capture.length:,} bytes  {capture.warc}"
+    for hidden in found.hidden:
+        stays = ", and on disk until joro takedown collect" if hidden.is_to_go else ""
+        yield f"  {_versions(hidden.captures)} hidden by {hidden.order}{stays}."
+
+
+def _versions(number: int) -> str:
+    return "1 version is" if number == 1 else f"{number:,} versions are"
 
 
 def _search(found: Explanation) -> Iterator[str]:
     standing = found.search
+    if standing.hidden_by:
+        yield f"  Hidden by {standing.hidden_by}."
+        return
     searchable = f"Searchable as of {moment(standing.time)}" if standing.time else "Not searchable"
     yield f"  {searchable}."
     if standing.soft_404:
