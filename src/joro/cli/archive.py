@@ -16,7 +16,7 @@ from joro.archive import storing
 from joro.archive.check import Verdict
 from joro.archive.check_merged import check_merged, remake
 from joro.archive.far import size_of
-from joro.archive.index import CaptureIndex, Limits
+from joro.archive.index import NO_LIMITS, CaptureIndex, Limits
 from joro.archive.merge import is_due, read_manifest
 from joro.archive.merge import merge as merge_indexes
 from joro.archive.names import warcs
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 #: A file with thousands of bad records is one story, told by its first lines.
 PROBLEMS_SHOWN = 3
+_SEE_ORDERS = "see: joro takedown list, and joro takedown lift"
 
 
 @click.group()
@@ -236,7 +237,7 @@ def list_captures(
     captures = _found(_shown(collection), what, by, limits)
     first = next(captures, None)
     if first is None:
-        raise _not_archived(collection, what) if by == "url" else _none_found(what)
+        raise _not_archived(collection, what, limits) if by == "url" else _none_found(what)
     if not as_json:
         url = "" if by == "url" else f"{'':<26}  URL"
         click.echo(f"{'time (UTC)':<19}  status  {'bytes':>9}  {'type':<24}  digest{url}")
@@ -295,16 +296,24 @@ def _shown(collection: Collection) -> CaptureIndex:
 
 def _none_found(what: str) -> UsageError:
     return UsageError(
-        f"no capture of {what} was found", remedy="see whether --by, --since and --until are meant"
+        f"no capture of {what} was found",
+        remedy="see whether --by, --since, --until and --status are meant",
     )
 
 
-def _not_archived(collection: Collection, url: str) -> UsageError:
-    orders = OrderBook(collection.orders, RealClock().now).latest()
-    if order := next(orders.about(canonical(url)), None):
-        return UsageError(
-            f"{url} is not shown: {order.sentence}", remedy="see: joro takedown list, and joro takedown lift"
-        )
+def _not_archived(collection: Collection, url: str, limits: Limits = NO_LIMITS) -> UsageError:
+    """Why nothing of a page is shown."""
+    page, clock = canonical(url), RealClock()
+    book, index = OrderBook(collection.orders, clock.now), CaptureIndex(collection.archive)
+    within = next(index.versions(page, limits), None)  # whatever orders say
+    if within is None and next(_shown(collection).versions(page), None) is not None:
+        return _none_found(url)
+    hidden = within or next(index.versions(page), None)
+    if hidden is not None and (order := book.order_about(hidden)) is not None:
+        return UsageError(f"{url} is not shown: {order.sentence}", remedy=_SEE_ORDERS)
+    if (order := book.latest().forbids(page, clock.now())) is not None:
+        why = f"is not in the archive, and must not be visited: {order.sentence}"
+        return UsageError(f"{url} {why}", remedy=_SEE_ORDERS)
     return UsageError(
         f"{url} is not in the archive", remedy=f"collect it: joro crawl -C {collection.path} {url}"
     )
