@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from joro.errors import UsageError
-from joro.importer.foreign import kind_of, records, sightings, warcs_in
+from joro.importer.foreign import Lines, kind_of, records, sightings, warcs_in
 
 
 def record(kind: str, number: int, url: str, date: str, block: bytes, more: str = "") -> bytes:
@@ -101,11 +101,14 @@ def test_lines_of_a_cdxj_are_sightings(tmp_path: Path) -> None:
     (tmp_path / "x.cdxj").write_text(
         'a) 20200101000000 {"url": "http://A.example", "status": "200", "digest": "ABC"}\n'
         "nonsense\n"
-        'a) 2020 {"url": "mailto:x", "status": "200", "digest": "ABC"}\n'
+        'a) 20200101000000 {"url": "mailto:x", "status": "200", "digest": "ABC"}\n'
+        "a) 20200101000000 {torn\n"
         'a) 20200102000000 {"url": "http://a.example/", "status": 304, "digest": "sha1:ABC"}\n'
         'a) 20200103000000 {"url": "http://a.example/", "status": "-", "digest": "ABC"}\n'
     )
-    found = list(sightings(tmp_path / "x.cdxj"))
+    lines = Lines()
+    found = list(sightings(tmp_path / "x.cdxj", lines))
+    assert (lines.readable, lines.unreadable) == (4, 2)
     assert [(each.url, each.status, each.digest) for each in found] == [
         ("http://a.example/", 200, "sha1:ABC"),
         ("http://a.example/", 304, "sha1:ABC"),

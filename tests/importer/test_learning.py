@@ -100,3 +100,18 @@ def test_the_command_archives_and_learns(tmp_path: Path) -> None:
     )
     assert wrong.returncode == 2
     assert "is no WARC, WACZ or CDXJ file" in wrong.stderr
+
+
+def test_the_command_tells_of_lines_it_cannot_read_and_fails_where_that_is_all(tmp_path: Path) -> None:
+    collection = collection_in(tmp_path)
+    path = tmp_path / "x.cdxj"
+    command = [sys.executable, "-m", "joro", "import", "-q", "-C", str(collection.path), str(path)]
+    path.write_text("nonsense\nmore of it\n")
+    garbage = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert garbage.returncode == 2
+    assert garbage.stderr.startswith(f"joro: {path}: no line can be read as CDXJ; check the file")
+    path.write_text(
+        'a) 20200101000000 {"url": "http://a.example/", "status": "200", "digest": "A"}\nnonsense\n'
+    )
+    torn = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (torn.returncode, torn.stderr) == (0, f"{path}: lines that could not be read: 1\n")

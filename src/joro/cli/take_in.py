@@ -12,6 +12,7 @@ import click
 from joro import __version__
 from joro.cli.options import collection_option, quiet_option
 from joro.clock import RealClock
+from joro.errors import UsageError
 from joro.store.collection import Collection
 from joro.store.layout import share_count
 
@@ -93,12 +94,16 @@ def _told(path: Path, taken: int, left_out: Counter[str]) -> str:
 
 
 def _take_history(collection: Collection, path: Path, *, quiet: bool) -> None:
-    from joro.importer.foreign import sightings
+    from joro.importer.foreign import Lines, sightings
     from joro.importer.learning import Lore, learn
 
-    lore = Lore()
-    for sighting in sightings(path):
+    lore, lines = Lore(), Lines()
+    for sighting in sightings(path, lines):
         lore.add(sighting)
+    if not lines.readable:
+        raise UsageError(f"{path}: no line can be read as CDXJ", remedy="check the file, or convert it first")
+    if lines.unreadable:
+        click.echo(f"{path}: lines that could not be read: {lines.unreadable:,}", err=True)
     pages = learn(collection, lore, RealClock().now(), has_bytes=False)
     if not quiet:
         click.echo(f"{path}: pages with a history of their own: {pages:,}")

@@ -184,27 +184,41 @@ class _Line(msgspec.Struct):
     digest: str = ""
 
 
-def sightings(path: Path) -> Iterator[Sighting]:
-    """What a CDXJ tells; lines that tell nothing of a page are passed over."""
+@dataclass(slots=True)
+class Lines:
+    """How many lines of a CDXJ were understood."""
+
+    readable: int = 0  # also those that tell nothing of a page
+    unreadable: int = 0
+
+
+def sightings(path: Path, lines: Lines | None = None) -> Iterator[Sighting]:
+    """What a CDXJ tells; lines that tell nothing of a page are passed over, and counted in `lines`."""
+    lines = lines or Lines()
     with path.open("rb") as raw:
-        file = _plain(raw)
-        for line in file:
-            sighting = _sighting(line)
+        for line in _plain(raw):
+            if not line.strip() or line.startswith(b"!"):  # a header of pywb's
+                continue
+            try:
+                sighting = _sighting(line)
+            except ValueError:
+                lines.unreadable += 1
+                continue
+            lines.readable += 1
             if sighting is not None:
                 yield sighting
 
 
 def _sighting(line: bytes) -> Sighting | None:
-    parts = line.split(b" ", 2)
-    if len(parts) < 3 or not parts[2].startswith(b"{"):
-        return None
-    try:
-        fields = msgspec.json.decode(parts[2], type=_Line, strict=False)
-        url, time = try_canonical(fields.url), time_of_stamp(parts[1].decode())
-        status = int(fields.status)
-    except (msgspec.DecodeError, ValueError):
-        return None
-    if url is None or not fields.digest:
+    """What a line tells of a page, if anything; a `ValueError` for one that is no line of a CDXJ."""
+    _, stamp, text = line.split(b" ", 2)
+    if not stamp.isdigit():
+        raise ValueError(f"{stamp!r} is no time")
+    fields = msgspec.json.decode(text, type=_Line, strict=False)
+    time = time_of_stamp(stamp.decode())
+    url = try_canonical(fields.url)
+    status = str(fields.status)
+    if url is None or not fields.digest or not status.isdecimal():
         return None
     digest = fields.digest if ":" in fields.digest else f"sha1:{fields.digest}"
-    return Sighting(url, time, status, digest)
+    return Sighting(url, time, int(status), digest)
