@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from joro.errors import CollectionError
 from joro.store.rocks import CACHE_BYTES, opened
 
 
@@ -23,3 +24,29 @@ def test_files_written_after_opening_again_have_filters_too(tmp_path: Path) -> N
         database.close()
     logs = "".join(path.read_text() for path in (tmp_path / "db").glob("LOG*"))
     assert logs.count('"filter_policy": "bloomfilter"') == 2
+
+
+@pytest.mark.parametrize("missing", ["CURRENT", "MANIFEST-*", "*.sst"])
+def test_a_database_with_a_file_missing_is_damaged_and_not_made_anew(tmp_path: Path, missing: str) -> None:
+    path = tmp_path / "0-of-1" / "pages"
+    database = opened(path, read_only=False)
+    database.put(b"page", b"1")
+    database.flush()
+    database.close()
+    (lost,) = path.glob(missing)
+    kept = lost.rename(tmp_path / lost.name)
+    for read_only in (True, False, False):
+        with pytest.raises(
+            CollectionError, match=r"is damaged \(.*restore .*0-of-1 from a copy, or move it away"
+        ):
+            opened(path, read_only=read_only)
+    kept.rename(lost)
+    database = opened(path, read_only=True)
+    assert database.get(b"page") == b"1"
+    database.close()
+
+
+def test_before_the_first_crawl_there_is_no_frontier(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    with pytest.raises(CollectionError, match="holds no frontier yet; run: joro crawl SEED"):
+        opened(tmp_path / "pages", read_only=True)

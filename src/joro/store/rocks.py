@@ -37,7 +37,8 @@ def options() -> Options:
 def opened(path: Path, *, read_only: bool) -> Rdict:
     """The database in `path`, made when missing."""
     chosen = options()
-    chosen.create_if_missing(not read_only)
+    # A new database in the place of a damaged one would remove the tables of that.
+    chosen.create_if_missing(not read_only and not _is_headless(path))
     access = AccessType.read_only() if read_only else AccessType.read_write()
     try:
         # Named a second time: a database that exists is else opened as RocksDB has it by default.
@@ -53,8 +54,29 @@ def translated(error: Exception, path: Path) -> Exception:
         return DiskFull(
             f"no room left on the disk of {path}", remedy="make room, then run the same command again"
         )
+    if "Corruption" in text or _is_headless(path):
+        return CollectionError(
+            f"the frontier in {path} is damaged ({text})",
+            remedy=f"run it again if a robot is at work there; else restore {path.parent} from a copy, or"
+            " move it away and crawl anew: joro crawl SEED",
+        )
     if "does not exist" in text or "No such file" in text:
         return CollectionError(f"{path} holds no frontier yet", remedy="run: joro crawl SEED")
     return CollectionError(
         f"the frontier in {path} cannot be used ({text})", remedy="check the disk and permissions"
     )
+
+
+def _is_headless(path: Path) -> bool:
+    """Are there tables, or the log of what is not in them yet, but no list of them?
+
+    One that is being made now, or gets a new list, has a list or nothing to be listed at every moment.
+    """
+    if not any(each.suffix in (".sst", ".log") for each in path.glob("*")):
+        return False
+    try:
+        return not (path / (path / "CURRENT").read_text().strip()).is_file()
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False  # RocksDB says what is wrong with it
