@@ -8,6 +8,7 @@ import pytest
 
 from joro.clock import FakeClock
 from joro.store.orders import TAKEDOWN, Order, OrderBook
+from joro.tables.making import make
 from tests.index.archived import START, archive, collection_in, page
 from tests.test_takedown import joro
 
@@ -62,3 +63,25 @@ def test_an_order_with_a_date_out_of_range_is_listed_all_the_same(tmp_path: Path
     )
     listed = joro("takedown", "list", "-C", collection.path)
     assert "takedown of host a.jp since 0001-01-01 00:00\n" in listed.stdout, listed.stderr
+
+
+def test_collecting_tells_that_tables_have_to_be_made_anew(tmp_path: Path) -> None:
+    collection = collection_in(tmp_path)
+    archive(collection, page(f"{SITE}/a", "A", "words"), page(f"{SITE}/b", "B", "words"))
+    remedy = (
+        f"joro sql shows no rows of the WARC files concerned (1) before: joro tables -C {collection.path}\n"
+    )
+    make(collection)
+    joro("takedown", "add", "-C", collection.path, "--url", f"{SITE}/a")
+    assert remedy in joro("takedown", "collect", "-C", collection.path).stdout
+    assert "joro tables" not in joro("takedown", "collect", "-C", collection.path).stdout
+    make(collection)
+    listed = joro("sql", "-C", collection.path, "--csv", "select title from captures").stdout
+    assert listed == "title\nB\n"
+
+
+def test_without_tables_collecting_says_nothing_of_them(tmp_path: Path) -> None:
+    collection = collection_in(tmp_path)
+    archive(collection, page(f"{SITE}/a", "A", "words"))
+    joro("takedown", "add", "-C", collection.path, "--url", f"{SITE}/a")
+    assert "joro tables" not in joro("takedown", "collect", "-C", collection.path).stdout

@@ -199,6 +199,11 @@ def collect(collection: Collection, quiet: bool) -> None:
     )
     if done.kept:
         click.echo(f"later captures that needed their bytes, written anew: {done.kept:,}")
+    if remade := swept.copies.get("tables", 0):
+        click.echo(
+            f"joro sql shows no rows of the WARC files concerned ({remade:,}) before: "
+            f"joro tables -C {collection.path}"
+        )
     if done.waiting:
         click.echo(f"WARC files that a robot is writing: {len(done.waiting)}; run it again when it has ended")
     for part in swept.busy:
