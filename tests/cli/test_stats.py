@@ -108,3 +108,9 @@ def test_a_page_of_a_server_that_is_not_kept_fresh_is_explained_without(collecti
     words = "explain", "-C", str(collection), "http://nobody.example/"
     assert "Its server" not in told(*words)
     assert json.loads(told(*words, "--json"))["server"] is None
+
+
+def test_pages_that_wait_are_not_said_to_be_unvisited(collection: Path) -> None:
+    out = told("stats", "-C", str(collection))
+    assert "waiting for a visit" in out
+    assert "not yet visited" not in out

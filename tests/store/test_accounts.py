@@ -54,3 +54,18 @@ def test_links_never_registered_are_refused_and_what_was_not_visited_waits() -> 
     assert found.reasons["refused"] == {"over quota": 3, "trap": 6}
     assert found.reasons["unreachable"] == {}
     assert found.servers["collected"] == 1
+
+
+def test_a_page_kept_fresh_that_waits_for_its_next_visit_is_collected() -> None:
+    counts = Counts(found=100, visited=34, outcomes={"ok": 32, "gone": 2})
+    servers = [ServerRecord(found=50, due=50), ServerRecord(found=50, visited=34, collected=32, due=6)]
+    found = coverage(counts, servers)
+    assert (found.pages["collected"], found.pages["waiting"]) == (88, 10)
+    assert found.reasons["collected"] == {"ok": 32, "due again": 56}
+    assert sum(found.pages.values()) == 100
+    assert (found.servers["collected"], found.servers["waiting"]) == (2, 0)
+
+
+def test_no_more_pages_are_due_again_than_wait() -> None:
+    found = coverage(Counts(found=5, visited=4, outcomes={"ok": 4}), [ServerRecord(found=5, due=3)])
+    assert (found.pages["collected"], found.pages["waiting"]) == (5, 0)

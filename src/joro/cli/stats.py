@@ -35,7 +35,7 @@ NAMES = {
     "unreachable": "unreachable",
     "disallowed": "refused by robots.txt",
     "refused": "refused by our rules",
-    "waiting": "not yet visited",
+    "waiting": "waiting for a visit",  # the first one, or another that somebody asked for
 }
 
 

@@ -6,6 +6,8 @@ Never: looks at pages: the counts are kept as visits end, so the accounts of a b
 Paper: S2, coverage: found, collected, unreachable, refused by robots.txt, not yet visited.
 
 A server stands in the first account below in which it has a page: one page collected, and it is collected.
+A page that is kept fresh was collected, and stays so while it waits for its next visit: servers count these.
+Pages that `joro retry` lets wait are counted nowhere, and stand among those waiting.
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ ACCOUNT_OF = {outcome: account for account, outcomes in OUTCOMES.items() for out
 FAILED = frozenset(outcome.value for outcome in OUTCOMES["unreachable"])
 #: Why a page that was found never waited: its server has pages enough, or pages like it had nothing to say.
 OVER_QUOTA, TRAP = "over quota", Outcome.TRAP.value
+#: Why a page stands among those collected though its last visit is no longer counted.
+DUE_AGAIN = "due again"
 
 
 def count(record: ServerRecord, outcome: Outcome, number: int = 1) -> None:
@@ -50,6 +54,8 @@ def count(record: ServerRecord, outcome: Outcome, number: int = 1) -> None:
 
 def account_of(record: ServerRecord) -> str:
     """Where a server stands."""
+    if record.due > 0:
+        return "collected"
     return next((account for account in OUTCOMES if getattr(record, account) > 0), WAITING)
 
 
@@ -72,9 +78,13 @@ def coverage(counts: Counts, servers: Iterable[ServerRecord]) -> Coverage:
     for reason, number in ((OVER_QUOTA, counts.over_quota), (TRAP, counts.trapped)):
         if number:
             refused[reason] = refused.get(reason, 0) + number
-    pages = {account: sum(reasons[account].values()) for account in OUTCOMES}
-    pages[WAITING] = counts.found - counts.visited
-    standing = dict.fromkeys(ACCOUNTS, 0)
+    standing, due = dict.fromkeys(ACCOUNTS, 0), 0
     for record in servers:
         standing[account_of(record)] += 1
+        due += record.due
+    waiting = counts.found - counts.visited
+    if (again := min(due, waiting)) > 0:
+        reasons["collected"][DUE_AGAIN] = again
+        waiting -= again
+    pages = {account: sum(reasons[account].values()) for account in OUTCOMES} | {WAITING: waiting}
     return Coverage(pages, standing, reasons)
