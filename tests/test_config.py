@@ -270,6 +270,7 @@ def test_a_mistake_is_named_with_key_value_and_remedy(text: str, said: str) -> N
         "x = " + "[" * 100_000,
         '"two\\nlines" = 1',
         "[scope]\nhops = 1979-05-27",
+        '[cooperate]\nlog_at = "25:00"',
     ],
 )
 def test_absurd_values_are_mistakes_like_others(text: str) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from joro.config.declare import Form, setting
 from joro.config.listening import LISTENING
 
+_TIME = Form(r"([01]?[0-9]|2[0-3]):[0-5][0-9]", "a time of day like 09:00")
 _RULE = Form(r"plan|equalise|random|hash", "plan, equalise, random or hash")
 
 
@@ -28,7 +29,9 @@ class Cooperate:
     exchange: str = setting(
         "", "nats:// address of a JetStream server, to send links straight to robots in one data centre"
     )
-    log_at: str = setting("09:00", "local time at which a day's transfer log goes to the manager (S1, M3)")
+    log_at: str = setting(
+        "09:00", "local time at which a day's transfer log goes to the manager (S1, M3)", form=_TIME
+    )
     keep_logs_days: int = setting(7, "how long transfer logs are kept here after they were sent", least=0)
 
 
