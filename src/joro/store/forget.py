@@ -2,7 +2,7 @@
 
 In:    a share of the frontier nobody works on, and which pages, servers and captures are gone.
 Out:   the share without a word about them, on disk too, nor their fingerprints among those seen: orders keep
-       robots from collecting them again, and when these are lifted, links and seeds lead there as to any page.
+       robots away, and when these are lifted, links and seeds lead there as to any page.
 Never: touches other pages, except that one whose capture was erased is visited as if for the first time,
        because "as before" would speak of what is no longer there. Leaves counts and pages in disagreement:
        all changes are one batch.
