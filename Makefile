@@ -1,6 +1,6 @@
 # Everything a newcomer types; `make` alone lists it. Needs Python 3.11 or newer with pip, and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs clean
+.PHONY: help demo test check bench wheel docs clean
 
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 BIN := .venv/bin
@@ -22,6 +22,10 @@ check: $(READY) ## Format, lint, types, floors and the fast tests, in under two 
 
 bench: $(READY) ## Measure; fail when a floor is broken (ONLY=name: one of bench/*.py)
 	@PYTHONPATH=$$($(BIN)/python -m scripts.core) $(BIN)/python -m bench.run $(if $(ONLY),--only $(ONLY))
+
+wheel: $(READY) ## Make a wheel with a compiled core, for machines like this one, in dist/
+	@JORO_CORE=$$($(BIN)/python -m scripts.core) HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 \
+		$(BIN)/pip wheel -q --disable-pip-version-check --no-deps --wheel-dir dist .
 
 docs: $(READY) ## Write docs/reference/ again from the settings and commands
 	@$(BIN)/python -m scripts.reference

@@ -166,23 +166,23 @@ class Joiner:
     """Joins links to one base URL: made once per page, called once per link."""
 
     __slots__ = (
-        "_directory",
         "_join",
         "_known_absolute",
         "_known_here",
         "_known_of_server",
-        "_server",
         "base",
+        "directory",
+        "server",
     )
 
     def __init__(self, base: str, *, is_canonical: bool = False) -> None:
         self.base = base if is_canonical else canonical(base)
-        self._server = server_of(self.base)
+        self.server = server_of(self.base)
         path, _, _ = self.base.partition("?")
-        self._directory = path[: path.rindex("/") + 1]
+        self.directory = path[: path.rindex("/") + 1]
         self._known_absolute = _known_by("")
-        self._known_of_server = _known_by(self._server)
-        self._known_here = _known_by(self._directory)
+        self._known_of_server = _known_by(self.server)
+        self._known_here = _known_by(self.directory)
         self._join: Callable[[str], URL] | None = None  # many a page has only links that were joined before
 
     def __call__(self, ref: str) -> str | None:
@@ -210,8 +210,8 @@ class Joiner:
         if plain is None or "/." in ref:
             return None
         if plain[1]:
-            return self._server + ref
-        return ref if plain[2] else self._directory + ref
+            return self.server + ref
+        return ref if plain[2] else self.directory + ref
 
     def _joined(self, ref: str) -> str | None:
         if ref.startswith("#"):
@@ -227,7 +227,7 @@ class Joiner:
         except (URLError, ValueError):  # ValueError: lone surrogates
             return None
         # Another server: its name is for the parser that `canonical` trusts.
-        return _tidy(href) if href.startswith(self._server + "/") else try_canonical(href)
+        return _tidy(href) if href.startswith(self.server + "/") else try_canonical(href)
 
 
 def join(base: str, ref: str) -> str | None:

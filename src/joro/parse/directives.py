@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from joro.parse.html import Tree
+from joro.parse.html import Elements
 
 #: A word, with its value if it takes one: `max-snippet: 20`, `unavailable_after: 25 Jun 2030 15:00:00 PST`.
 _WORD = re.compile(r"([a-z_-]+)[ \t]*(:[^,\n]*)?")
@@ -20,11 +20,11 @@ _VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "m
 _NONE = frozenset({"noindex", "nofollow"})
 
 
-def directives(tree: Tree, x_robots: str = "", agent: str = "joro") -> frozenset[str]:
+def directives(page: Elements, x_robots: str = "", agent: str = "joro") -> frozenset[str]:
     """What page and server ask of all robots, or of the one named `agent`."""
     found = set(header_directives(x_robots, agent))
     names = ("robots", agent.lower())
-    for meta in tree.all("meta"):
+    for meta in page.all("meta"):
         name = meta.attr("name")
         if name is not None and name.strip().lower() in names:
             found |= _words(meta.attr("content") or "")

@@ -21,7 +21,7 @@ import msgspec
 from joro.model import DAY_S, Entry, PollHints
 from joro.parse.charset import charset_of, decode
 from joro.parse.entry import TIMES, entry_from, title_from
-from joro.parse.html import Tree
+from joro.parse.html import Elements
 from joro.parse.markup import TEXT_LIMIT_CHARS, Markup, attributes
 from joro.url import Joiner
 
@@ -96,11 +96,11 @@ def read_feed(payload: bytes, url: str, content_type: str = "") -> Feed:
     return _Reader(kind, url).read(Markup([text[root.start() :]])) if root and kind else NO_FEED
 
 
-def declared_feeds(tree: Tree, base: str) -> list[str]:
+def declared_feeds(page: Elements, base: str) -> list[str]:
     """The feeds a page names in its head."""
     join = Joiner(base)
     found: dict[str, None] = {}
-    for element in tree.all("link"):
+    for element in page.all("link"):
         mime = (element.attr("type") or "").split(";")[0].strip().lower()
         ref = element.attr("href")
         if ref and mime in _TYPES and "alternate" in (element.attr("rel") or "").lower().split():

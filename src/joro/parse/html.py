@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
+from typing import Protocol
 
 import turbohtml
 from turbohtml import Element, Namespace, PlainText
 
-__all__ = ["Element", "Tree", "line_break", "rendered", "safe"]
+__all__ = ["Attributed", "Element", "Elements", "Tree", "line_break", "rendered", "safe"]
 
 #: Longer pages are read up to here. A tree takes 5 (paragraphs), 20 (one long text) or 43 bytes a character
 #: (a tag every four): at most 43 MB.
@@ -86,6 +88,20 @@ def rendered(element: Element, rules: dict[str, list[str]]) -> tuple[str, list[t
 def line_break() -> Element:
     """A new <br>."""
     return Element("br")
+
+
+class Attributed(Protocol):
+    """An element, as far as its attributes go."""
+
+    def attr(self, name: str, /) -> str | None:
+        """The value of an attribute, None if it has none of that name."""
+
+
+class Elements(Protocol):
+    """A page, as far as it can be asked for elements."""
+
+    def all(self, tag: str) -> Sequence[Attributed]:
+        """All elements of one name, in the order of the page."""
 
 
 class Tree:

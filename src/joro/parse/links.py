@@ -4,8 +4,8 @@ In:    a parsed page and its URL.
 Out:   the links in it, joined to the page's base and canonical, each once.
 Never: follows one; decides whether one may be followed.
 
-Two readers: the robot needs URLs only and calls `link_urls`; `links` reads the anchor texts too, for
-documents, and takes twice as long.
+Three readers: the robot needs URLs only and calls `quick_link_urls`, or `link_urls` where a page has a tree;
+`links` reads the anchor texts too, for documents, and takes twice as long.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import re
 from collections.abc import Callable, Iterator
 
 from joro.model import Link
-from joro.parse.html import Element, Tree
+from joro.parse.html import Attributed, Element, Elements, Tree
 from joro.parse.query import query_codec, with_query_in
+from joro.parse.quick import Quick
 from joro.url import Joiner, join
 
 #: A link's text says what the other page is about; a whole page inside a link does not.
@@ -34,7 +35,7 @@ _REFRESH_URL = re.compile(
 )
 
 #: A link as written: kind, reference, rel in lower case, and the element it was found on.
-Written = tuple[str, str, str, Element]
+Written = tuple[str, str, str, Attributed]
 
 
 def base_of(tree: Tree, url: str) -> str:
@@ -46,39 +47,37 @@ def base_of(tree: Tree, url: str) -> str:
     return url
 
 
-def written(tree: Tree) -> Iterator[Written]:
-    """Every place where the page names another page."""
-    yield from _anchors(tree, "a")
-    yield from _written_besides(tree)
-
-
-def _anchors(tree: Tree, tag: str) -> Iterator[Written]:
-    for element in tree.all(tag):
+def _anchors(tree: Tree) -> Iterator[tuple[str, str, Element]]:
+    """Reference, rel in lower case and element of every <a> that leads anywhere."""
+    for element in tree.all("a"):
         ref = element.attr("href")
         if ref is not None:
             rel = element.attr("rel")
-            yield tag, ref, rel.lower() if rel else "", element
+            yield ref, rel.lower() if rel else "", element
 
 
-def _written_besides(tree: Tree) -> Iterator[Written]:
-    """What is not an <a>."""
-    yield from _anchors(tree, "area")
+def _written_besides(page: Elements) -> Iterator[Written]:
+    """Every place but an <a> where the page names another page."""
+    for element in page.all("area"):
+        ref = element.attr("href")
+        if ref is not None:
+            yield "area", ref, (element.attr("rel") or "").lower(), element
     for tag in ("frame", "iframe"):
-        for element in tree.all(tag):
+        for element in page.all(tag):
             if ref := element.attr("src"):
                 yield "frame", ref, "", element
-    for element in tree.all("link"):
+    for element in page.all("link"):
         rel = (element.attr("rel") or "").lower()
         words = rel.split()
         ref = element.attr("href")
         if ref and not _PAGE_RELATIONS.isdisjoint(words) and "stylesheet" not in words:
             yield "canonical" if "canonical" in words else "link", ref, rel, element
-    yield from _refreshes(tree)
+    yield from _refreshes(page)
 
 
-def _refreshes(tree: Tree) -> Iterator[Written]:
+def _refreshes(page: Elements) -> Iterator[Written]:
     """The first refresh that can be read; a browser ignores the others."""
-    for meta in tree.all("meta"):
+    for meta in page.all("meta"):
         if (meta.attr("http-equiv") or "").lower() == "refresh":
             ref = refresh_target(meta.attr("content") or "")
             if ref:
@@ -110,7 +109,6 @@ def link_urls(tree: Tree, base: str) -> tuple[dict[str, bool], str]:
     """
     to_base = _joiner(tree, base)
     found: dict[str, bool] = {}
-    canonical = ""
     has_rel = tree.has("a", "rel")  # on most pages none has, and need not be asked one by one
     for element in tree.all("a"):
         ref = element.attr("href")
@@ -118,29 +116,42 @@ def link_urls(tree: Tree, base: str) -> tuple[dict[str, bool], str]:
         if url is not None:
             rel = element.attr("rel") if has_rel else None
             found[url] = not rel or found.get(url, False) or "nofollow" not in rel.lower()
-    for kind, ref, rel, _ in _written_besides(tree):
+    return found, _add_others(found, tree, to_base)
+
+
+def quick_link_urls(page: Quick, to_base: Joiner) -> tuple[dict[str, bool], str]:
+    """The same of a page that was only looked over."""
+    return page.anchors, _add_others(page.anchors, page, to_base)
+
+
+def _add_others(found: dict[str, bool], page: Elements, to_base: Callable[[str], str | None]) -> str:
+    """Add what is linked by other elements than <a>; the canonical URL."""
+    canonical = ""
+    for kind, ref, rel, _ in _written_besides(page):
         url = to_base(ref)
         if url is not None:
             found[url] = not rel or found.get(url, False) or "nofollow" not in rel
             if kind == "canonical":
                 canonical = canonical or url
-    return found, canonical
+    return canonical
 
 
 def links(tree: Tree, url: str) -> list[Link]:
     """The links of a page with their anchor texts; what is linked twice in the same words is kept once."""
     to_base = _joiner(tree, base_of(tree, url))
     found: dict[tuple[str, str, str, str], None] = {}
-    for kind, ref, rel, element in written(tree):
+    for ref, rel, anchor in _anchors(tree):
         target = to_base(ref)
         if target is not None:
-            found[target, _anchor(kind, element), rel, kind] = None
+            found[target, anchor_text(anchor), rel, "a"] = None
+    for kind, ref, rel, element in _written_besides(tree):
+        target = to_base(ref)
+        if target is not None:
+            found[target, _label(kind, element), rel, kind] = None
     return [Link(*link) for link in found]
 
 
-def _anchor(kind: str, element: Element) -> str:
-    if kind == "a":
-        return anchor_text(element)
+def _label(kind: str, element: Attributed) -> str:
     text = element.attr("alt" if kind == "area" else "title") or ""
     return " ".join(text[: 2 * ANCHOR_LIMIT_CHARS].split())[:ANCHOR_LIMIT_CHARS]
 

@@ -14,11 +14,13 @@ from joro.parse.feed import declared_feeds
 from joro.parse.html import Tree
 from joro.parse.language import language_of
 from joro.parse.likeness import bytes_likeness, likeness_of
-from joro.parse.links import base_of, link_urls, links
+from joro.parse.likeness import likeness as texts_likeness
+from joro.parse.links import base_of, link_urls, links, quick_link_urls
 from joro.parse.outline import NO_LIKENESS, Outline
 from joro.parse.payload import is_html, mime_of, unwrap
-from joro.parse.text import main_digest, title_of, visible_text, without_soft_breaks
-from joro.url import join
+from joro.parse.quick import Quick, quick
+from joro.parse.text import main_digest, one_line, title_of, visible_text, without_soft_breaks
+from joro.url import Joiner, join
 
 _NONE: frozenset[str] = frozenset()
 
@@ -41,6 +43,11 @@ def outline(
     if not is_html(mime_of({"content-type": content_type}), payload[:_HEAD_BYTES]):
         return Outline(directives=header_directives(x_robots, agent), base=url)
     charset = charset_of(payload, content_type, url)
+    if not main:
+        to_url = Joiner(url, is_canonical=True)
+        page = quick(payload, charset, to_url, texts=likeness)
+        if page is not None:
+            return _quick_outline(page, to_url, x_robots, agent, likeness=likeness, feeds=feeds)
     tree = Tree(decode(payload, charset), charset)
     base = base_of(tree, url)
     found, canonical = link_urls(tree, base)
@@ -55,6 +62,24 @@ def outline(
         likeness=likeness_of(tree) if likeness else NO_LIKENESS,
         main=main_digest(tree) if main else 0,
         feeds=declared_feeds(tree, base) if feeds else [],
+    )
+
+
+def _quick_outline(
+    page: Quick, to_url: Joiner, x_robots: str, agent: str, *, likeness: bool, feeds: bool
+) -> Outline:
+    found, canonical = quick_link_urls(page, to_url)
+    title = one_line(page.title)
+    return Outline(
+        links=list(found),
+        nofollow=_unfollowed(found),
+        directives=directives(page, x_robots, agent),
+        title=title,
+        canonical=canonical,
+        base=to_url.base,
+        charset=page.charset,
+        likeness=texts_likeness(page.texts, title) if likeness else NO_LIKENESS,
+        feeds=declared_feeds(page, to_url.base) if feeds else [],
     )
 
 

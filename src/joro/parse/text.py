@@ -51,7 +51,12 @@ def main_digest(tree: Tree) -> int:
 def title_of(tree: Tree) -> str:
     """The title of a page, on one line."""
     element = tree.first("title")
-    return " ".join(element.text.split())[:TITLE_LIMIT_CHARS].rstrip() if element is not None else ""
+    return one_line(element.text) if element is not None else ""
+
+
+def one_line(title: str) -> str:
+    """A title as it is shown."""
+    return " ".join(title.split())[:TITLE_LIMIT_CHARS].rstrip()
 
 
 def visible_text(tree: Tree) -> str:
