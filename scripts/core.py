@@ -31,8 +31,8 @@ TRAINING_PAGES = 3_000
 def fingerprint(root: Path = ROOT) -> str:
     """Of all that a core is made of: source, recipe, interpreter."""
     whole = hashlib.sha256(sys.version.encode())
-    source = root / "src"
-    files = [*sorted(source.rglob("*.py")), *sorted(source.rglob("*.c")), *(root / name for name in RECIPE)]
+    ours = [path for path in (root / "src").rglob("*.*") if path.suffix in (".py", ".c", ".h")]
+    files = [*sorted(ours), *(root / name for name in RECIPE)]
     for path in files:
         content = path.read_bytes()
         whole.update(f"{path.relative_to(root)}\0{len(content)}\0".encode() + content)

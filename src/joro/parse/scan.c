@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-typedef const unsigned char *at; /* a place in the page */
+#include "plain.h"
 
 /* A page with more texts is read so far. */
 #define TEXTS_LIMIT 5000
@@ -44,10 +44,6 @@ enum kind {
     UNSURE,  /* what is in it becomes something else than its tags say */
 };
 
-/* What the bytes of a name, a reference or the space between them may be. */
-enum { SPACE = 1, LETTER = 2, PLAIN = 4, DIGIT = 8, LOWER = 16 };
-static unsigned char is[256];
-
 /* Of the elements that are handed over. */
 enum { AREA_NAME, IFRAME_NAME, LINK_NAME, META_NAME, NAMES };
 static PyObject *names[NAMES];
@@ -67,8 +63,7 @@ typedef struct {
     int in_body;
     PyObject *join;       /* for references that are not plain */
     PyObject *resolve;    /* for values with entities */
-    const char *server, *directory;
-    Py_ssize_t server_length, directory_length;
+    Base base;            /* for those that are */
     char *room;           /* for one value in another spelling */
     Py_ssize_t opened;    /* elements that others can be in */
     Py_ssize_t tables;    /* that are open */
@@ -84,13 +79,6 @@ typedef struct {
 typedef struct {
     at name, name_end, value, value_end;
 } Attribute;
-
-static void make_tables(void) {
-    for (const char *c = "\t\n\f\r "; *c; c++) is[(unsigned char)*c] |= SPACE;
-    for (int c = 'a'; c <= 'z'; c++) is[c] |= LETTER | LOWER | PLAIN, is[c - 32] |= LETTER | PLAIN;
-    for (int c = '0'; c <= '9'; c++) is[c] |= DIGIT | PLAIN;
-    for (const char *c = "_~!$&()*+,;=:./-"; *c; c++) is[(unsigned char)*c] |= PLAIN;
-}
 
 static int is_named(at name, Py_ssize_t length, const char *wanted) {
     if ((Py_ssize_t)strlen(wanted) != length) return 0;
@@ -216,61 +204,16 @@ static PyObject *value_of(Page *page, at from, at to) {
     return value;
 }
 
-/* What a plain reference is relative to; NULL if it is not plain: see url._PLAIN_REF, which this is. */
-static const char *plain_start(Page *page, const unsigned char *ref, Py_ssize_t length, Py_ssize_t *start_length) {
-    Py_ssize_t i = 0, colon = -1;
-    int in_query = 0;
-    *start_length = 0;
-    if (!length) return NULL;
-    for (i = 0; i < length; i++) {
-        unsigned char c = ref[i];
-        if (!(is[c] & PLAIN)) {
-            if (c != '?' || (!in_query && i == length - 1)) return NULL;
-            in_query = 1;
-        }
-        if (c == ':' && colon < 0) colon = i;
-        if (c == '.' && i && ref[i - 1] == '/') return NULL;
-    }
-    if (ref[0] == '/') {
-        if (length > 1 && ref[1] == '/') return NULL;
-        *start_length = page->server_length;
-        return page->server;
-    }
-    if (colon == 4 || colon == 5) { /* http(s)://host.top/ in lower case, as the parser would write it */
-        if (memcmp(ref, "http", 4) || (colon == 5 && ref[4] != 's') || length < colon + 4 ||
-            ref[colon + 1] != '/' || ref[colon + 2] != '/')
-            goto relative;
-        Py_ssize_t from = colon + 3, dot = -1;
-        for (i = from; i < length && ref[i] != '/'; i++) {
-            unsigned char c = ref[i];
-            if (is[c] & (LOWER | DIGIT)) continue;
-            if (c != '.' && c != '-') return NULL;
-            if (i == from || !(is[ref[i - 1]] & (LOWER | DIGIT))) return NULL;
-            if (c == '.') dot = i;
-        }
-        if (i == length || dot < 0 || dot + 1 == i) return NULL;
-        for (Py_ssize_t j = dot + 1; j < i; j++)
-            if (!(is[ref[j]] & LOWER)) return NULL;
-        return ""; /* itself */
-    }
-relative:
-    if (!(is[ref[0]] & (LETTER | DIGIT)) && ref[0] != '_') return NULL;
-    for (i = 0; i < length && (is[ref[i]] & (LETTER | DIGIT) || strchr("_+.-", ref[i])); i++) {}
-    if (i < length && ref[i] == ':') return NULL; /* a scheme */
-    *start_length = page->directory_length;
-    return page->directory;
-}
-
 /* The URL that a reference leads to; None for one that leads nowhere, NULL for an error. */
 static PyObject *url_of(Page *page, at from, at to) {
-    Py_ssize_t start_length = 0;
     at end = to, ref = from == to ? NOWHERE : resolved(page, from, &end);
-    const char *start = ref ? plain_start(page, ref, end - ref, &start_length) : NULL;
+    Plain plain;
     PyObject *url;
-    if (start) {
-        if (!(url = PyUnicode_New(start_length + (end - ref), 127))) return NULL;
-        memcpy(PyUnicode_1BYTE_DATA(url), start, (size_t)start_length);
-        memcpy(PyUnicode_1BYTE_DATA(url) + start_length, ref, (size_t)(end - ref));
+    if (ref && is_plain(&page->base, ref, end, &plain)) {
+        Py_ssize_t rest = end - plain.rest;
+        if (!(url = PyUnicode_New(plain.start_length + rest, 127))) return NULL;
+        memcpy(PyUnicode_1BYTE_DATA(url), plain.start, (size_t)plain.start_length);
+        memcpy(PyUnicode_1BYTE_DATA(url) + plain.start_length, plain.rest, (size_t)rest);
         return url;
     }
     PyObject *text = value_of(page, from, to);
@@ -556,9 +499,9 @@ static PyObject *scan(PyObject *module, PyObject *const *args, Py_ssize_t count)
     at start = (at)PyBytes_AS_STRING(args[0]);
     Page page = {.end = start + PyBytes_GET_SIZE(args[0]), .join = args[3], .resolve = args[4]};
     page.texts = args[5] != Py_None ? args[5] : NULL;
-    page.server = PyUnicode_AsUTF8AndSize(args[1], &page.server_length);
-    page.directory = PyUnicode_AsUTF8AndSize(args[2], &page.directory_length);
-    if (!page.server || !page.directory) return NULL;
+    page.base.server = PyUnicode_AsUTF8AndSize(args[1], &page.base.server_length);
+    page.base.directory = PyUnicode_AsUTF8AndSize(args[2], &page.base.directory_length);
+    if (!page.base.server || !page.base.directory) return NULL;
     if (find(start, page.end, 0) || !PyUnicode_IS_ASCII(args[1]) || !PyUnicode_IS_ASCII(args[2])) Py_RETURN_NONE;
     PyObject *result = NULL;
     page.found = PyDict_New();
@@ -583,7 +526,7 @@ static PyMethodDef methods[] = {
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "scan", .m_size = -1, .m_methods = methods};
 
 PyMODINIT_FUNC PyInit_scan(void) {
-    make_tables();
+    sort_bytes();
     for (int i = 0; i < NAMES; i++)
         if (!(names[i] = PyUnicode_InternFromString(words[i]))) return NULL;
     for (int i = 0; i < ATTRIBUTES; i++)
