@@ -167,9 +167,6 @@ class Joiner:
 
     __slots__ = (
         "_join",
-        "_known_absolute",
-        "_known_here",
-        "_known_of_server",
         "base",
         "directory",
         "server",
@@ -180,20 +177,17 @@ class Joiner:
         self.server = server_of(self.base)
         path, _, _ = self.base.partition("?")
         self.directory = path[: path.rindex("/") + 1]
-        self._known_absolute = _known_by("")
-        self._known_of_server = _known_by(self.server)
-        self._known_here = _known_by(self.directory)
         self._join: Callable[[str], URL] | None = None  # many a page has only links that were joined before
 
     def __call__(self, ref: str) -> str | None:
         """The canonical URL a link leads to, or None where we do not go; `#part` leads to the base itself."""
         first = ref[:1]
         if first == "/":
-            known = self._known_of_server
+            known = _known_by(self.server)
         elif ref.startswith(_STARTS):
-            known = self._known_absolute
+            known = _known_by("")
         elif first in _PLAIN_START:
-            known = self._known_here
+            known = _known_by(self.directory)
         else:  # may depend on more of the base than its directory
             return self._joined(ref)
         found = known.get(ref)
