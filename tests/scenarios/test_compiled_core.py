@@ -44,3 +44,21 @@ def test_both_collect_the_same_pages(compiled: dict[str, str], tmp_path: Path) -
         pure = collected(web, tmp_path / "pure", None)
         assert len(pure) > 250
         assert collected(web, tmp_path / "compiled", compiled) == pure
+
+
+def test_a_wheel_holds_the_core_and_works(compiled: dict[str, str], tmp_path: Path) -> None:
+    packed = {"JORO_CORE": compiled["PYTHONPATH"], "HATCH_BUILD_HOOK_ENABLE_CUSTOM": "1"}
+    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
+    into = ["install", "--no-deps", "--no-build-isolation", "--target", str(tmp_path), str(core.ROOT)]
+    subprocess.run([*pip, *into], env={**os.environ, **packed}, check=True)
+    assert list(tmp_path.glob("joro/parse/scan.*.so"))
+    assert "(compiled core)" in done("--version", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+
+
+def test_a_wheel_without_a_core_says_how_to_make_one(tmp_path: Path) -> None:
+    environment = {**os.environ, "HATCH_BUILD_HOOK_ENABLE_CUSTOM": "1", "JORO_CORE": str(tmp_path)}
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--no-deps"]
+    options = ["--no-build-isolation", "--target", str(tmp_path / "to"), str(core.ROOT)]
+    run = subprocess.run([*command, *options], env=environment, capture_output=True, text=True)
+    assert run.returncode
+    assert "use make wheel" in run.stdout + run.stderr
