@@ -18,6 +18,7 @@ import re
 import turbohtml
 from turbohtml.detect import Detection, detect
 
+from joro.parse.depth import shallow
 from joro.parse.prescan import PRESCAN_BYTES, declared_encoding, encoding_in_content, encoding_of
 
 #: Byte order marks beat everything else.
@@ -79,7 +80,10 @@ def _in_header(content_type: str) -> str:
 def _declared_late(payload: bytes) -> str:
     if len(payload) <= PRESCAN_BYTES or not _LATE_META.search(payload, 0, _LATE_BYTES):
         return ""
-    document = turbohtml.parse(payload[:_LATE_BYTES], positions=False)
+    # The parser reads these bytes in whatever encoding it finds. Without the switches of ISO-2022-JP every
+    # encoding has its tags where Latin-1 has them, so what is safe in this one is safe.
+    text = payload[:_LATE_BYTES].replace(b"\x1b", b" ").decode("latin-1")
+    document = turbohtml.parse(shallow(text).encode("latin-1"), positions=False)
     return document.encoding or "" if document.encoding_confidence == "certain" else ""
 
 

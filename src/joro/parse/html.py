@@ -6,7 +6,8 @@ Never: takes longer, or more memory, than the limits below allow, whatever the p
 
 The one place that knows turbohtml's tree: a parser after the HTML Standard, in C, that does not recurse.
 One thing no such parser can help: formatting elements left open are copied into every block that
-follows, so a page can ask for millions of copies. What `safe` finds too dear is cut.
+follows, so a page can ask for millions of copies. What `safe` finds too dear is cut. And tables too deep
+down kill it: `depth.py`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Protocol
 
 import turbohtml
 from turbohtml import Element, Namespace, PlainText
+
+from joro.parse.depth import ATTRIBUTE, shallow
 
 __all__ = ["Attributed", "Element", "Elements", "Tree", "line_break", "rendered", "safe"]
 
@@ -36,18 +39,19 @@ COPIES_LIMIT = 4_000_000
 _DEPTH_LIMIT = 512
 
 _NAMES = r"b|big|code|em|font|i|s|small|strike|strong|tt|u"
-_ATTRIBUTE = (
-    r"[^\t\n\f\r />][^\t\n\f\r />=]*+"
-    r"""(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:"[^"]*+"|'[^']*+'|[^\t\n\f\r >]*+)|)"""
-)
-_ATTRIBUTES = re.compile(_ATTRIBUTE)
+_ATTRIBUTES = re.compile(ATTRIBUTE)
 _DEAR_TAG = re.compile(
-    rf"<({_NAMES}|a|nobr|body|html)(?=[\t\n\f\r />])((?:[\t\n\f\r /]++|{_ATTRIBUTE}|)*+)", re.IGNORECASE
+    rf"<({_NAMES}|a|nobr|body|html)(?=[\t\n\f\r />])((?:[\t\n\f\r /]++|{ATTRIBUTE}|)*+)", re.IGNORECASE
 )
 
 
 def safe(text: str) -> str:
-    """The text, or as much of its beginning as a parser can take in bounded time and memory."""
+    """The text, or as much of its beginning as a parser can take; without tables where they would kill it."""
+    return shallow(_affordable(text))
+
+
+def _affordable(text: str) -> str:
+    """As much of the beginning as a parser can take in bounded time and memory."""
     if len(text) <= SAFE_CHARS:
         return text
     text = text[:TEXT_LIMIT_CHARS]
