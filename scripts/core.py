@@ -105,7 +105,7 @@ def _train(place: Path) -> bool:
             "-C",
             folder,
             "--quiet",
-            "--pages",
+            "--limit",
             str(TRAINING_PAGES),
         ]
         environment = {**os.environ, "PYTHONPATH": str(place)}
