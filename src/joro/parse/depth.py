@@ -107,6 +107,7 @@ _P = _names("p")
 _LIGHT = _FORMATTING | _names("span optgroup option rb rp rt rtc")
 _LIGHT_OR_P = _FORMATTING | _names("span p")
 _UNFINISHED = _LIGHT | _names("p li dd dt")
+_CELLS = _names("td th caption")
 _MARKED = _names("applet marquee object")
 #: What is also counted by itself.
 _COUNTED = {
@@ -118,7 +119,7 @@ _COUNTED = {
 _TABLE_TAGS = frozenset(slash + name for name in _PARTS.split("|") for slash in ("", "/"))
 _DOUBTFUL = _BLINDING | _TABLE_TAGS | _names("/body /html")
 #: Most tags of a page with tables, told apart as they are mostly spelled.
-_SKIPPED = _UNCOUNTED - {"hr"} | (_TABLE_TAGS - {"table", "/table"}) | {""}
+_SKIPPED = _UNCOUNTED - _CELLS - {"hr"} | (_TABLE_TAGS - _CELLS - {"table", "/table"}) | {""}
 #: The same for a first guess; of each, nearly all are spelled in one of these ways.
 _COMMON = tuple(
     f"<{name}{end}" for name in ("td", "tr", "th", "br", "img", "input", "link", "meta") for end in "> /"
@@ -161,6 +162,8 @@ def deepest(text: str) -> int:
             )
         if name[:1] == "/":
             stack.end(name[1:])
+        elif name in _CELLS:
+            stack.seal()
         elif name not in _UNCOUNTED or name == "hr":
             stack.start(name)
             top = max(top, stack.depth())
@@ -177,12 +180,14 @@ def _at_most(text: str, position: int) -> int:
 class _Open:
     """The elements that may be open."""
 
-    __slots__ = ("_counts", "_formless", "_names")
+    __slots__ = ("_counts", "_formless", "_names", "_sealed", "_seals")
 
     def __init__(self) -> None:
         self._names: list[str] = []
         self._counts = dict.fromkeys(_COUNTED.values(), 0)
         self._formless = False
+        self._sealed = 0
+        self._seals: list[int] = []
 
     def depth(self) -> int:
         """How many they are.
@@ -224,9 +229,15 @@ class _Open:
             self._drop(_P, _UNFINISHED)
         if name == "hr" or (name == "option" and names and names[-1] == "option"):
             return
+        if name == "table":
+            self._seals.append(self._sealed)
         names.append(name)
         if name in _COUNTED:
             self._counts[_COUNTED[name]] += 1
+
+    def seal(self) -> None:
+        """A cell starts: until its table ends, no end tag reaches formatting that was open before."""
+        self._sealed = len(self._names)
 
     def end(self, name: str) -> None:
         """An end tag."""
@@ -234,7 +245,8 @@ class _Open:
         if name == "form":
             self._end_form()
         elif names and names[-1] == name:
-            self._take(len(names) - 1)
+            if len(names) > self._sealed or name not in _FORMATTING:
+                self._take(len(names) - 1)
         elif name in _BLOCKS:
             self._close(name, _UNFINISHED)
         elif name not in _FORMATTING and name not in _MARKED:
@@ -270,3 +282,6 @@ class _Open:
         name = self._names.pop(index)
         if name in _COUNTED:
             self._counts[_COUNTED[name]] -= 1
+        if name == "table":
+            self._sealed = self._seals.pop()
+        self._sealed = min(self._sealed, len(self._names))
