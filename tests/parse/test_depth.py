@@ -134,7 +134,7 @@ PIECES = [f"<{name}>" for name in NAMES] + [f"</{name}>" for name in NAMES] + OD
 
 
 def open_after(text: str) -> int:
-    """How many elements the parser has open behind a text: as many fewer than 512 fit into one another there."""
+    """How many elements the parser has open behind a text: so many fewer than 512 fit into one another."""
     inmost: turbohtml.Node | None = turbohtml.parse(text + "<q-q>" * 600, positions=False).find("q-q")
     if inmost is None:
         return 0  # it is in a comment, or the like
@@ -154,3 +154,11 @@ def test_we_can_ask_the_parser_how_deep_it_is() -> None:
 def test_no_more_is_open_than_the_bound(pieces: list[str], times: int) -> None:
     text = "".join(pieces) * times
     assert open_after(text) <= deepest(text) + len(["html", "body", "script"])
+
+
+@pytest.mark.parametrize(
+    "piece", ["<a ", "<a b='", "<svg><path ", "<script><!--", "<p>", "<a x=y><", "<table><td>"]
+)
+def test_a_megabyte_of_anything_is_looked_through_once(piece: str) -> None:
+    """Looked through anew at each of its tags it would take hours."""
+    shallow("<table></table>" + piece * (1_000_000 // len(piece)))

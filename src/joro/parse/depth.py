@@ -70,10 +70,12 @@ _DRAWING = (
     rf"(?:[^<]*+(?:{_SHAPE}|{_NOTE}|{_COMMENT})|){{0,99}}+[^<]*+</svg{_REST}"
 )
 #: An element with nothing but text in it: wherever it is open, its end tag closes it. If it is none (in a
-#: comment, perhaps), it opens nothing.
+#: comment, perhaps), it opens nothing. Only with attributes that everybody reads alike, and without a `<`: a
+#: search ends at the next one.
 _CLOSED = re.compile(
     r"<(a|abbr|b|big|button|cite|code|dd|div|dt|em|font|h[1-6]|i|label|li|option|p|s|small|span|strong|sub|sup|tt|u)"
-    rf"{_REST}[^<]*+</\1[\t\n\f\r ]*+>",
+    r"""(?:[\t\n\f\r ]++[^\t\n\f\r "'<>/=]++(?:=(?:"[^"<>]*+"|'[^'<>]*+'|[^\t\n\f\r "'<>=]++))?)*"""
+    r"[\t\n\f\r ]*+>[^<]*+</\1>",
     re.IGNORECASE | re.ASCII,
 )
 #: All that is not text. Names are kept of tags that open or close something.
