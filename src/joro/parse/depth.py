@@ -228,7 +228,8 @@ class _Open:
         if name in _CLOSES_P:
             if name in _ITEMS:
                 self._drop(_ITEMS[name], _LIGHT_OR_P)
-            self._drop(_P, _UNFINISHED)
+            if self._counts["p"]:
+                self._drop(_P, _UNFINISHED)
         if name == "hr" or (name == "option" and names and names[-1] == "option"):
             return
         if name == "table":
