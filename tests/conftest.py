@@ -1,5 +1,6 @@
 """Fixtures that tests of several rooms share; keep it tiny."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,9 @@ from hypothesis import settings
 
 settings.register_profile("joro", deadline=None)  # a busy machine breaks no law
 settings.load_profile("joro")
+
+# Whoever runs the suite in the background has Ctrl-C ignored, and so would every program that is tested.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parent.parent
 

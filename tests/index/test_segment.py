@@ -1,5 +1,6 @@
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -158,6 +159,16 @@ def test_a_reader_without_a_lock_sees_later_commits_too(
         writer.commit()
         assert search(reader, word).total == 1
     assert len(reader) == 1
+
+
+def test_readers_without_a_lock_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread of the engine takes its lock once more after each opening, where nothing is to be left."""
+    monkeypatch.setattr(segment, "_may_lock", lambda _: False)
+    (tmp_path / "passing").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "passing"))
+    Writer(tmp_path / "pages").close()
+    assert [len(Reader(tmp_path / "pages")) for _ in range(200)] == [0] * 200
+    assert not list((tmp_path / "passing").iterdir())
 
 
 def test_whoever_may_look_into_an_index_may_read_all_of_it(tmp_path: Path) -> None:

@@ -133,12 +133,12 @@ def _opened_beside(directory: Path) -> tantivy.Index:
     """
     with _explained(directory):
         for attempt in count(1):
-            with tempfile.TemporaryDirectory(prefix="joro-index-") as links:
+            with _passing_directory() as links:
                 for each in directory.iterdir():
                     if each.is_file() and each.name not in _NOT_LINKED:
-                        Path(links, each.name).symlink_to(each.absolute())
+                        (links / each.name).symlink_to(each.absolute())
                 try:
-                    index = _index_at(Path(links))
+                    index = _index_at(links)
                     index.reload()
                 except ValueError as error:
                     if attempt == _ATTEMPTS or _is_denied(error):
@@ -146,6 +146,18 @@ def _opened_beside(directory: Path) -> tantivy.Index:
                 else:
                     return index
     raise AssertionError
+
+
+@contextmanager
+def _passing_directory() -> Iterator[Path]:
+    """A directory of our own, which goes although a thread of the engine may put its lock there once more."""
+    directory = Path(tempfile.mkdtemp(prefix="joro-index-"))
+    try:
+        yield directory
+    finally:
+        for _ in range(_ATTEMPTS):
+            if directory.exists():
+                shutil.rmtree(directory, ignore_errors=True)
 
 
 @contextmanager
