@@ -20,7 +20,7 @@ part format ruff format --check .
 part lint ruff check .
 part types mypy
 part floors lint-imports
-part tests pytest -n "${CORES:-2}" --dist worksteal -m "not slow"
+part tests pytest -n "${CORES:-2}" --dist worksteal -m "not slow" --hypothesis-profile check
 
 if [ ${#failed[@]} -gt 0 ]; then
     echo "check: ${failed[*]} failed in $SECONDS s"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("joro", deadline=None)  # a busy machine breaks no law
+settings.register_profile("check", deadline=None, max_examples=25)  # `make check`: two minutes are for all
 settings.load_profile("joro")
 
 # Whoever runs the suite in the background has Ctrl-C ignored, and so would every program that is tested.

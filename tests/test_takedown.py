@@ -104,6 +104,7 @@ def assert_gone_for_good(collection: Collection) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_host_is_hidden_at_once_and_gone_after_collecting(tmp_path: Path) -> None:
     collection = filled(tmp_path)
     before = found(collection, SECRET)
@@ -130,6 +131,7 @@ def test_a_host_is_hidden_at_once_and_gone_after_collecting(tmp_path: Path) -> N
     assert again.startswith("captures erased: 0 (0 bytes, WARC files: 0), pages forgotten: 0")
 
 
+@pytest.mark.slow
 def test_the_audit_tells_what_was_done_and_names_no_page(tmp_path: Path) -> None:
     collection = filled(tmp_path)
     joro("takedown", "add", "-C", collection.path, "--url", f"{GONE}/1", "--requester", "its owner")
@@ -144,6 +146,7 @@ def test_the_audit_tells_what_was_done_and_names_no_page(tmp_path: Path) -> None
     assert f"takedown of url {GONE}/1; its owner\n" in listed
 
 
+@pytest.mark.slow
 def test_an_embargo_and_an_exclusion_erase_nothing(tmp_path: Path) -> None:
     collection = filled(tmp_path)
     joro("takedown", "embargo", "-C", collection.path, "--host", HOST, "--opens", "2100-01-01")
@@ -155,6 +158,7 @@ def test_an_embargo_and_an_exclusion_erase_nothing(tmp_path: Path) -> None:
     assert json.loads(joro("search", "-C", collection.path, "--json", "words").stdout)["total"] == 10
 
 
+@pytest.mark.slow
 def test_while_others_work_the_rest_waits_and_is_done_later(tmp_path: Path) -> None:
     collection = filled(tmp_path)
     joro("takedown", "add", "-C", collection.path, "--host", HOST)

@@ -182,6 +182,7 @@ def dying_merge(directory: Path, step: int) -> bool:
     return os.waitpid(pid, 0)[1] == 0
 
 
+@pytest.mark.slow
 def test_a_merge_killed_at_any_step_loses_nothing(tmp_path: Path) -> None:
     step, ended = 0, False
     while not ended:

@@ -72,6 +72,7 @@ def test_the_alert_is_posted() -> None:
     run(story())
 
 
+@pytest.mark.slow
 def test_an_alert_that_cannot_be_delivered_disturbs_nobody(capsys: pytest.CaptureFixture[str]) -> None:
     lines: list[str] = []
 

@@ -20,6 +20,7 @@ def typed(*words: str) -> str:
     return result.output
 
 
+@pytest.mark.slow
 def test_made_up_servers_are_tried_out() -> None:
     output = typed("--servers", "500", "--sockets", "1,3", "--policy", "edf,sjf", "--days", "0.1")
     assert "500 servers, of which" in output
@@ -30,6 +31,7 @@ def test_without_options_it_explains_itself() -> None:
     assert "joro simulate --paper" in typed()
 
 
+@pytest.mark.slow
 def test_the_whole_experiment_is_written_down(tmp_path: Path) -> None:
     output = typed("--paper", "--servers", "500", "--days", "0.02", "--out", str(tmp_path / "s0"))
     assert "EDF loses nothing from" in output

@@ -65,6 +65,7 @@ def test_an_order_with_a_date_out_of_range_is_listed_all_the_same(tmp_path: Path
     assert "takedown of host a.jp since 0001-01-01 00:00\n" in listed.stdout, listed.stderr
 
 
+@pytest.mark.slow
 def test_collecting_tells_that_tables_have_to_be_made_anew(tmp_path: Path) -> None:
     collection = collection_in(tmp_path)
     archive(collection, page(f"{SITE}/a", "A", "words"), page(f"{SITE}/b", "B", "words"))

@@ -18,6 +18,7 @@ def joro(*words: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_each_format_is_written_and_told(tmp_path: Path) -> None:
     collection = filled(tmp_path)
     index_new(collection)

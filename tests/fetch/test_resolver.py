@@ -128,6 +128,7 @@ def test_no_more_questions_than_allowed_are_under_way(monkeypatch: pytest.Monkey
     assert run(scenario()) == 5
 
 
+@pytest.mark.slow
 def test_pages_are_fetched_while_ten_thousand_names_are_looked_up() -> None:
     async def scenario(web: Running, hosts: list[str]) -> tuple[int, int]:
         it = Resolver(FakeClock(), nameservers=web.config.fetch.nameservers)

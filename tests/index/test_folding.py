@@ -37,6 +37,7 @@ def named(results: Results) -> list[str]:
     return [url for hit in results.hits for url in (hit.url, *hit.copies)]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(PAGES, st.sampled_from(WORDS))
 def test_every_page_that_answers_is_a_result_or_folded_into_one(
@@ -55,6 +56,7 @@ def test_every_page_that_answers_is_a_result_or_folded_into_one(
     assert sum(map(bool, groups)) == len(set(filter(None, groups)))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(PAGES, st.sampled_from(WORDS), st.integers(1, 5))
 def test_pages_of_results_hold_each_result_once(

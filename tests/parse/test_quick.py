@@ -399,6 +399,7 @@ TAGS = st.lists(st.sampled_from(ANCHORS + OTHERS + BLOCKS), max_size=30)
 SOUPS = st.lists(st.sampled_from(ANCHORS + OTHERS + BLOCKS + RARE + PIECES * 2), max_size=30)
 
 
+@pytest.mark.slow
 @given((TAGS | SOUPS).map(b"".join))
 @example(b"<table><td><a href=/1><tr><a href=/2>")
 @example(b"<title>&#x8<</title>")
@@ -434,6 +435,7 @@ REFS = st.lists(
 ).map("".join)
 
 
+@pytest.mark.slow
 @given(REFS, st.sampled_from(BASES))
 @settings(max_examples=2_000)
 def test_the_scanner_joins_any_reference_as_the_joiner_does(scan: Scan, ref: str, base: str) -> None:

@@ -56,6 +56,7 @@ def test_a_collection_receives_every_capture_of_another(theirs: Collection, ours
     assert check(ours.archive, warc.name).problems == []
 
 
+@pytest.mark.slow
 def test_twenty_megabytes_over_a_line_that_is_cut_five_times_are_identical(
     theirs: Collection, ours: Collection, tmp_path: Path
 ) -> None:

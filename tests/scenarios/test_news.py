@@ -86,6 +86,7 @@ def shown(day: Day, reading: Row) -> tuple[set[str], set[str]]:
     return {url for _, url in sure}, {url for _, url in there[-15 - late :]}
 
 
+@pytest.mark.slow
 def test_after_a_reading_the_server_is_asked_for_news_and_for_nothing_else(day: Day) -> None:
     found = 0
     for rows in day.requests.values():
@@ -136,6 +137,7 @@ def test_a_crawl_without_refreshing_asks_for_feeds_once_like_for_any_page(tmp_pa
     assert not [path for path in asked if "sitemap" in path]
 
 
+@pytest.mark.slow
 def test_a_robot_killed_and_started_again_misses_no_news(tmp_path: Path) -> None:
     with separate(SETTINGS) as web:
         papers = [host["url"] for host in web.oracle.get("/hosts", role="news")]

@@ -136,6 +136,7 @@ def test_sources_of_a_server_that_comes_have_their_dates_apart(folder: Path) -> 
     assert [marks.tolist() for marks in found] == [[fingerprint(page.url)] for page in pages]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(Steps, Steps)
 def test_a_server_that_went_and_came_back_is_as_if_it_had_stayed(
@@ -177,6 +178,7 @@ def waiting(desk: Desk) -> int:
     return len(list(desk.frontier.scan(b"q")))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(Steps, Steps, Steps, st.integers(0, 9))
 def test_as_many_pages_wait_as_are_counted_whoever_died_with_whatever_untold(

@@ -68,6 +68,7 @@ LINES = st.lists(
 TEXTS = st.lists(st.tuples(st.sampled_from("AB"), LINES), min_size=2, max_size=2)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(TEXTS)
 def test_sql_says_what_the_marks_say_of_texts_that_meet(texts: list[tuple[str, list[str]]]) -> None:

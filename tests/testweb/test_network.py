@@ -22,6 +22,7 @@ FAR = Settings(
 )
 
 
+@pytest.mark.slow
 def test_a_robot_on_another_machine_collects_it_and_is_known_by_its_address(
     network: Network, tmp_path: Path
 ) -> None:

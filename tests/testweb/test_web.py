@@ -37,6 +37,7 @@ def fingerprint(hash_seed: str) -> str:
     return subprocess.check_output([sys.executable, "-c", FINGERPRINT], env=environment, text=True)
 
 
+@pytest.mark.slow
 def test_two_runs_give_identical_bytes_whatever_pythons_hash_seed() -> None:
     assert fingerprint("1") == fingerprint("2")
 

@@ -60,6 +60,7 @@ def test_check_changes_nothing(shop: Shop, web: Path, tmp_path: Path) -> None:
     assert Shelf(web / "releases", INSTALLED).versions() == [INSTALLED]
 
 
+@pytest.mark.slow
 def test_now_status_and_roll_back(shop: Shop, web: Path, tmp_path: Path) -> None:
     shop.release(tiny_wheel(tmp_path, "0.2.0"))
     call("update", "now", "-C", web)
