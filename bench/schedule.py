@@ -59,7 +59,7 @@ USUAL_DAYS = 12
 
 
 def figures() -> dict[str, tuple[float, str]]:
-    """Decisions a CPU-second at the largest size; memory there, and what the last tenfold of pages added."""
+    """Decisions a CPU-second at the largest size; memory there, and what the last pages added."""
     curve = []
     for pages in (*(size for size in SIZES if size < LARGEST), LARGEST):
         point = _measure(pages)
@@ -74,6 +74,7 @@ def figures() -> dict[str, tuple[float, str]]:
         )
     before, last = curve[-2:]
     slope = (last["peak_mb"] - before["peak_mb"]) / np.log10(last["pages"] / before["pages"])
+    per_page = 1e6 * (last["peak_mb"] - before["peak_mb"]) / (last["pages"] - before["pages"])
     million = min(curve, key=lambda point: abs(point["pages"] - 1e6))
     return {
         "schedule.pages": (last["pages"], "pages"),
@@ -83,6 +84,7 @@ def figures() -> dict[str, tuple[float, str]]:
         "schedule.looks_per_visit": (last["looks"], ""),
         "schedule.round_us_per_server": (last["round_us"], "µs"),
         "schedule.memory_mb": (last["peak_mb"], "MB"),
+        "schedule.memory_bytes_per_page": (per_page, "B"),
         "schedule.memory_mb_per_tenfold": (slope, "MB"),
     }
 
