@@ -26,6 +26,8 @@ CORES = ROOT / ".core"
 RECIPE = ("pyproject.toml", "scripts/compiled.py", "scripts/core.py")
 #: Collected while a core learns what happens often: enough for every branch that matters, in ten seconds.
 TRAINING_PAGES = 3_000
+#: Lies in a core that was made by a profile: one without is slower, and looks the same.
+TRAINED = "trained"
 
 
 def fingerprint(root: Path = ROOT) -> str:
@@ -56,10 +58,13 @@ def make(target: Path) -> bool:
     place = draft / "src"
     try:
         shutil.copytree(ROOT / "src", place, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
-        if not (_compile(place, "make", profile) and _train(place)):
+        is_trained = _compile(place, "make", profile) and _train(place)
+        if not is_trained:
             print("core: without a profile, a twentieth slower", file=sys.stderr)
         if not _compile(place, "use", profile):
             return False
+        if is_trained:
+            (place / TRAINED).touch()
         shutil.rmtree(place / "build", ignore_errors=True)
         for old in CORES.glob("[0-9a-f]" * 16):
             shutil.rmtree(old)

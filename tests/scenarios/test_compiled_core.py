@@ -39,6 +39,10 @@ def test_each_says_what_it_is(compiled: dict[str, str]) -> None:
     assert "(pure Python)" in done("--version")
 
 
+def test_the_core_was_made_by_the_profile_of_a_crawl(compiled: dict[str, str]) -> None:
+    assert Path(compiled["PYTHONPATH"], core.TRAINED).exists()
+
+
 def test_both_collect_the_same_pages(compiled: dict[str, str], tmp_path: Path) -> None:
     with serve_web(tmp_path, "--hosts", 20, "--pages", 300, "--roles", "normal") as web:
         pure = collected(web, tmp_path / "pure", None)
