@@ -94,6 +94,7 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "_address",
+        "_address_number",
         "_buffer",
         "_client",
         "_desk",
@@ -125,6 +126,7 @@ class Connection(asyncio.Protocol):
         self._client = address_number(peer[0])
         self._port = peer[1]
         self._address = transport.get_extra_info("sockname")[0]
+        self._address_number = address_number(self._address)
         self._transport.set_write_buffer_limits(high=0)
         self._desk.connections += 1
         self._number = self._desk.connections
@@ -305,7 +307,7 @@ class Connection(asyncio.Protocol):
             turn.page,
             turn.target,
             turn.sent,
-            address_number(self._address),
+            self._address_number,
             self._number,
             turn.status,
             turn.concurrent,
