@@ -23,8 +23,6 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from joro import __version__
-from joro.archive.read import Position, capture_in, replay, response_of
-from joro.archive.recover import mend
 from joro.archive.warc import WarcWriter
 from joro.clock import Clock
 from joro.coordinate.beat import Link
@@ -39,10 +37,11 @@ from joro.fetch.callers import Callers
 from joro.fetch.exclusion import Errand, Exclusions, as_heard
 from joro.fetch.politeness import Manners
 from joro.fetch.robotstxt import SIZE_LIMIT_BYTES, Robots
-from joro.fetch.visit import Later, Visitor, outcome_of, user_agent, validators
+from joro.fetch.visit import Later, Visitor, user_agent, validators
 from joro.model import ANSWERED, PASSING, Outcome, Page, Visit
 from joro.parse.payload import Payload, unwrap
 from joro.parse.rights import TDM_FILE
+from joro.robot.aftermath import aftermath
 from joro.robot.arrivals import Arrival, Arrivals
 from joro.robot.endless import is_one_too_many
 from joro.robot.gate import Gate
@@ -387,16 +386,10 @@ class Robot:
     def _replay(self, collection: Collection) -> None:
         """After a crash: what the archive holds beyond the last commit enters the frontier."""
         last = self.frontier.position
-        since = Position(*last) if last else None
-        mend(collection.archive, since, process=self._share.number)
-        for record, position in replay(collection.archive, since, process=self._share.number):
-            last = (position.name, position.offset)
-            page = self.frontier.take_url(record.url)
-            if page is not None:
-                response = response_of(record)
-                outcome = outcome_of(response.status, response.headers)
-                visit = Visit(page, record.time, outcome, response=response)
-                one = Arrival(visit, self._keeper.before(page), digest=capture_in(record).digest)
+        share = self._share.number
+        for one, position in aftermath(collection.archive, self.frontier, self._keeper, share):
+            last = position
+            if one is not None:
                 self._reading.read(one)
                 self._close(one)
                 self.frontier.settle(self._boundary.quota, self._traps.admit)
