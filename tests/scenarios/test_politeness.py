@@ -210,6 +210,21 @@ def test_two_processes_are_never_at_one_address_together(tmp_path: Path) -> None
     assert laws.early(seen.rows, 0.5) == []
 
 
+def test_a_robots_txt_for_servers_of_another_process_is_no_second_request_at_once(tmp_path: Path) -> None:
+    moved = Reply(status=301, fields=(("Location", "http://hub.example/robots.txt"),))
+    hub = {f"/{number}": linking(f"/{number + 1}") for number in range(12)}
+    sites = {f"h{number}.example": {"/": linking(), "/robots.txt": moved} for number in range(8)}
+    seeds = ["http://hub.example/0", *(f"http://{name}/" for name in sites)]
+    with village(sites | {"hub.example": {**hub, "/robots.txt": rules("Allow: /")}}) as place:
+        collection = place.collection(tmp_path / "c", politeness=QUIET | {"interval_s": 0.3})
+        done("crawl", "-q", "-C", collection, "-p", 2, *seeds)
+    assert {Share(0, 2).owner(f"http://{name}") for name in sites} == {0, 1}
+    assert [len(place.paths(name)) for name in sites] == [1] * 8
+    assert len(place.paths("hub.example")) == 13
+    assert len(place.log("hub.example")) >= 9 + 13
+    assert laws.early(place.log("hub.example"), 0.3) == []
+
+
 def test_an_address_is_not_crowded_by_hosts_whose_first_address_is_dead(tmp_path: Path) -> None:
     hosts = {f"h{number}.example": [f"127.9.0.{number + 1}", "127.0.0.1"] for number in range(8)}
     with village({name: {"/": linking()} for name in hosts}) as place, naming(hosts) as server:

@@ -74,7 +74,7 @@ class Exchange:
         if ours is None:
             if len(self._ours) >= REMEMBERED:
                 self._ours.clear()
-            ours = self._ours[server] = self._share.owner(server) == self._share.number
+            ours = self._ours[server] = self._share.holds(server)
         return ours
 
     def stretch(self, server: str) -> float:
@@ -82,7 +82,7 @@ class Exchange:
         return 1.0
 
     def may_enter(self, server: str) -> bool:
-        """Also one that is visited on behalf of another, for its robots.txt."""
+        """Also one that is visited on behalf of another, for its robots.txt (see `fetch.guests`)."""
         return True
 
     def sow(self, seeds: list[str]) -> list[str]:

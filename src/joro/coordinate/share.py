@@ -41,3 +41,7 @@ class Share:
     def owner(self, server: str) -> int:
         """The robot that the server belongs to."""
         return int(xxhash.xxh3_64_intdigest(server.encode()) % self.count)
+
+    def holds(self, server: str) -> bool:
+        """Does the server belong to this robot?"""
+        return self.owner(server) == self.number

@@ -20,6 +20,7 @@ from joro.config import Fetch, Identity
 from joro.errors import ConfigError
 from joro.fetch.address import AddressLimits, Hold
 from joro.fetch.guard import Guard
+from joro.fetch.guests import Guests
 from joro.fetch.http import Client, Exchange, Limits
 from joro.fetch.resolver import Resolver
 from joro.fetch.route import family_of, proxy_resolves, route_of
@@ -69,6 +70,8 @@ class Visitor:
         self.opens_at: Callable[[str, float], float] = lambda server, now: now
         #: Who waits for which address: nobody goes there before them.
         self.lines: Lines | None = None
+        #: At which servers other processes are, where there are any.
+        self.guests: Guests | None = None
         self._ports = _ports(settings.ports)
         self._proxy_resolves = proxy_resolves(settings)
         self._family = family_of(settings.bind_address)
@@ -105,8 +108,9 @@ class Visitor:
         asked on, whoever waits for its address.
         """
         host = _host_of(page.server or server_of(page.url))
+        ask = self._ask if self.guests is None else self._ask_beside_guests
         if self._proxy_resolves and not is_address(host):
-            return await self._ask(page, [""], fields, pause_s, once, in_run)
+            return await ask(page, [""], fields, pause_s, once, in_run)
         addresses = self._resolver.known(host)
         if addresses is None:
             addresses = await self._resolver.addresses(host)
@@ -118,7 +122,7 @@ class Visitor:
             now = self._clock.now()
             return Visit(page, now, Outcome.FORBIDDEN_ADDRESS, address=addresses[0], detail=refusal)
         allowed = self._reachable(allowed)[:ADDRESSES_TRIED]
-        visit = await self._ask(page, allowed, fields, pause_s, once, in_run)
+        visit = await ask(page, allowed, fields, pause_s, once, in_run)
         if isinstance(visit, Visit) and visit.address != addresses[0] and visit.response is not None:
             self._resolver.prefer(host, visit.address)
         return visit
@@ -127,6 +131,8 @@ class Visitor:
         """End what is under way."""
         if self._limits is not None:
             self._limits.close()
+        if self.guests is not None:
+            self.guests.close()
         await self._client.close()
         self._resolver.close()
 
@@ -136,6 +142,32 @@ class Visitor:
             return addresses
         ours = [each for each in addresses if (":" in each) == (self._family == socket.AF_INET6)]
         return ours or addresses[:1]
+
+    async def _ask_beside_guests(
+        self,
+        page: Page,
+        addresses: list[str],
+        fields: Sequence[str],
+        pause_s: float,
+        once: bool,
+        in_run: bool,
+    ) -> Visit | Later:
+        """The same as `_ask`, while no other process is at that server."""
+        assert self.guests is not None
+        server = page.server or server_of(page.url)
+        start = self._clock.now()
+        free_at = self.guests.enter(server, start, in_run=in_run)
+        if free_at > start:
+            return Later(free_at)
+        found: Visit | Later | None = None
+        try:
+            found = await self._ask(page, addresses, fields, pause_s, once, in_run)
+            return found
+        finally:
+            if isinstance(found, Later):
+                self.guests.step_back(server)
+            else:
+                self.guests.leave(server, self._clock.now())
 
     async def _ask(
         self,
@@ -236,6 +268,11 @@ def _ports(wanted: dict[str, int]) -> dict[int, int]:
                 f'fetch.ports: "{key}" = {port} are not two port numbers', remedy='write it like "80" = 8080'
             )
     return {int(key): port for key, port in wanted.items()}
+
+
+def longest_s(settings: Fetch) -> float:
+    """No visit takes longer, whoever does not answer."""
+    return settings.timeout_s + ADDRESSES_TRIED * settings.connect_timeout_s
 
 
 def _limits(settings: Fetch) -> Limits:

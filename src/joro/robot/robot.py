@@ -35,9 +35,10 @@ from joro.discover.traps import Traps
 from joro.fetch.address import AddressLimits
 from joro.fetch.callers import Callers
 from joro.fetch.exclusion import Errand, Exclusions, as_heard
+from joro.fetch.guests import Guests
 from joro.fetch.politeness import Manners
 from joro.fetch.robotstxt import SIZE_LIMIT_BYTES, Robots
-from joro.fetch.visit import Later, Visitor, user_agent, validators
+from joro.fetch.visit import Later, Visitor, longest_s, user_agent, validators
 from joro.model import ANSWERED, PASSING, Outcome, Page, Visit
 from joro.parse.payload import Payload, unwrap
 from joro.parse.rights import TDM_FILE
@@ -337,6 +338,9 @@ class Robot:
         self._gate = Gate(self._turns, self._manners, self.frontier, self.neighbours, clock, self.usual_s)
         self._visitor.closes_at = lambda: self.neighbours.open_until
         self._visitor.opens_at, self._visitor.lines = self._manners.next_open, self._turns
+        if share.count > 1:
+            file, limit_s = collection.frontier / "guests", longest_s(settings.fetch)
+            self._visitor.guests = Guests(file, share.holds, self.usual_s, limit_s)
         self._exclusions.may_ask, self._manners.stretch = self.neighbours.may_enter, self.neighbours.stretch
         watching = self.frontier, refresh, self._keeper, self._boundary, self.neighbours
         self._watcher = Watcher(*watching, self._register, self._exclusions.rules, discovers=discovers)
