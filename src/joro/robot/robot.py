@@ -37,7 +37,7 @@ from joro.fetch.callers import Callers
 from joro.fetch.exclusion import Errand, Exclusions, as_heard
 from joro.fetch.guests import Guests
 from joro.fetch.politeness import Manners
-from joro.fetch.robotstxt import SIZE_LIMIT_BYTES, Robots
+from joro.fetch.robotstxt import ALLOW_ALL, SIZE_LIMIT_BYTES, Robots
 from joro.fetch.visit import Later, Visitor, longest_s, user_agent, validators
 from joro.model import ANSWERED, PASSING, Outcome, Page, Visit
 from joro.parse.payload import Payload, unwrap
@@ -67,6 +67,8 @@ from joro.url import server_of
 ALONE = Share()
 #: A commit is due after so many visits even before `commit_every_s`: bounds the work a crash costs.
 COMMIT_EVERY_VISITS = 500
+#: Pages left out in one turn at most: the others want theirs, and memory holds what no commit has written.
+LEFT_OUT_AT_ONCE = 500
 #: How long visits under way may go on after `stop`.
 GRACE_S = 5.0
 
@@ -80,17 +82,14 @@ class Robot:
     async def call_on(self, server: str) -> None:
         """One turn of one server: one request, all that it leads to, and when to come again."""
         self._forbidden = self._orders.forbids()
-        if self._forbidden is not None and self._forbidden(f"{server}/robots.txt"):
-            self._leave_all_out(server, Outcome.UNWANTED)
-            return
-        if is_one_too_many(server, self._traps, self.frontier):
-            self._leave_all_out(server, Outcome.TRAP)
-            return
-        errand = self._exclusions.errand(server)
-        page, before = self._next_page(server) if errand is None else (Page(errand.url, 0, server), None)
+        left_out = self._uncommitted
+        refusal = self._refusal_of_all(server)
+        errand = self._exclusions.errand(server) if refusal is None else None
+        page, before = (Page(errand.url, 0, server), None) if errand else self._next_page(server, refusal)
         if page is None:
-            aged = self._exclusions.is_due(server)  # its rules grew too old this very moment
-            self._turns.give_back(server, self._clock.now() if aged else None)
+            # Its rules may have grown too old this very moment, and there may be more to be left out.
+            again = refusal is None and self._exclusions.is_due(server)
+            await self._pass(server, again or self._uncommitted > left_out)
             return
         visit = await self._visit(page, before, errand)
         if isinstance(visit, Later):
@@ -125,19 +124,27 @@ class Robot:
             self._postpone(page, errand, record.ready_at)
             raise
 
-    def _next_page(self, server: str) -> tuple[Page | None, PageRecord | None]:
+    def _next_page(self, server: str, of_all: Outcome | None) -> tuple[Page | None, PageRecord | None]:
         """The first waiting page we may visit, and what is known of it; those before it are done with."""
-        rules = self._exclusions.rules(server)
-        while rules is not None and (page := self._take(server)) is not None:
+        rules = self._exclusions.rules(server) if of_all is None else ALLOW_ALL
+        for _ in range(LEFT_OUT_AT_ONCE):
+            if rules is None or (page := self._take(server)) is None:
+                break
             before = self._keeper.before(page)
-            refusal = self._refusal(page, before, rules)
+            refusal = of_all or self._refusal(page, before, rules)
             if refusal is None:
                 return page, before
             self._leave_out(page, before, refusal)
-            if refusal is Outcome.TRAP:
+            if refusal is Outcome.TRAP and of_all is None:
                 better = self._traps.admit([page.url])  # perhaps in another spelling
                 self.frontier.add(better, page.hops, cgi_hops=page.cgi_hops)
         return None, None
+
+    def _refusal_of_all(self, server: str) -> Outcome | None:
+        """Why no page of a server is visited, if none is."""
+        if self._forbidden is not None and self._forbidden(f"{server}/robots.txt"):
+            return Outcome.UNWANTED
+        return Outcome.TRAP if is_one_too_many(server, self._traps, self.frontier) else None
 
     def _refusal(self, page: Page, before: PageRecord | None, rules: Robots) -> Outcome | None:
         """Why a page is not visited, if it is not. Since it was found, everything may have changed."""
@@ -151,15 +158,17 @@ class Robot:
             return Outcome.UNWANTED
         return Outcome.TRAP if self._traps.verdict(url) is not None else None
 
-    def _leave_all_out(self, server: str, refusal: Outcome) -> None:
-        while (page := self._take(server)) is not None:
-            self._leave_out(page, self._keeper.before(page), refusal)
-        self._turns.give_back(server, None)
+    async def _pass(self, server: str, comes_again: bool) -> None:
+        """Nobody was asked in this turn; if there is another, then after those of others."""
+        self._turns.give_back(server, self._clock.now() if comes_again else None)
+        self._commit_if_due()
+        await asyncio.sleep(0)
 
     def _leave_out(self, page: Page, before: PageRecord | None, refusal: Outcome) -> None:
         one = Arrival(Visit(page, self._clock.now(), refusal), before)
         self._reading.read(one)
         self._close(one)
+        self._uncommitted += 1
 
     def _take(self, server: str) -> Page | None:
         passes_due = self.frontier.server(server).due > 0 and self._turns.is_for_new(server)
@@ -319,15 +328,9 @@ class Robot:
         )
         # Who takes in no new pages reads no sources.
         refresh = dataclasses.replace(settings.refresh, watch=settings.refresh.watch and discovers)
-        sockets = settings.fetch.sockets
+        most, least_s, count = settings.fetch.sockets, self._least_s, share.count
         planner = Planner(
-            self.frontier,
-            refresh,
-            clock,
-            sockets=sockets,
-            minimum_s=self._least_s,
-            share=share.count,
-            discovers=discovers,
+            self.frontier, refresh, clock, sockets=most, minimum_s=least_s, share=count, discovers=discovers
         )
         self._keeper = Keeper(self.frontier, refresh, planner, clock)
         longest = LongestFirst(self.frontier, self._least_s) if joined else None
