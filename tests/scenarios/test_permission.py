@@ -239,3 +239,13 @@ def test_a_server_whose_pauses_are_longer_than_rules_are_good_for_gives_pages_to
     rows = place.log("a.example")
     assert [row["path"] for row in rows] == ["/robots.txt", "/robots.txt", "/0", "/robots.txt", "/1"]
     assert laws.early(rows, 1.3) == []
+
+
+def test_a_robots_txt_that_fails_once_is_asked_for_again_whatever_failed_before_it(tmp_path: Path) -> None:
+    page = {"/1": lambda count: Reply(status=500) if count == 1 else linking()}
+    file = {"/robots.txt": lambda count: Reply(status=500) if count == 2 else rules("Disallow:")}
+    with village({"a.example": {"/0": linking("/1"), **page, **file}}) as place:
+        manners = QUIET | {"interval_s": 0.4, "retry_wait_s": 0.1, "retry_limit": 1, "robots_age_s": 1.0}
+        collection = place.collection(tmp_path / "c", politeness=manners)
+        done("crawl", "-q", "-C", collection, "http://a.example/0")
+    assert place.paths("a.example") == ["/0", "/1", "/1"]

@@ -49,6 +49,7 @@ class Errand:
     url: str
     server: str
     redirects: int = 0
+    tries: int = 0  # that have failed
 
 
 def as_heard(visit: Visit, body: bytes, undecoded: str = "", *, breaks_off: bool = False) -> Visit:
@@ -159,7 +160,7 @@ class Exclusions:
         return server not in self._away and self.rules(server) is None
 
     def retry(self, errand: Errand) -> None:
-        """The errand failed for now: run it again in the same server's next turn."""
+        """The errand was not run, or failed for now: run it again in the same server's next turn."""
         self._errands[server_of(errand.url)].append(errand)
 
     def learn(self, errand: Errand, visit: Visit, body: bytes) -> str:

@@ -253,9 +253,8 @@ class Robot:
         """Take in a robots.txt; a passing failure is tried again in the server's next turn."""
         found = unwrap(visit.response, SIZE_LIMIT_BYTES) if visit.response is not None else Payload(b"")
         visit = as_heard(visit, found.content, found.undecoded, breaks_off=found.cut)
-        failures = self.frontier.server(visit.page.server).failures
-        if visit.outcome in PASSING and failures < self._manners.of(visit.page.server).retry_limit:
-            self._exclusions.retry(errand)
+        if visit.outcome in PASSING and errand.tries < self._manners.of(visit.page.server).retry_limit:
+            self._exclusions.retry(dataclasses.replace(errand, tries=errand.tries + 1))
             return visit
         if visit.outcome in ANSWERED:
             self._archive.append(visit)
