@@ -19,6 +19,7 @@ from joro.archive.index import CaptureIndex
 from joro.archive.read import response_at
 from joro.archive.times import warc_date
 from joro.config import Config
+from joro.config.servers import servers_like
 from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
 from joro.discover.traps import WATCHED_FROM, Traps
@@ -167,6 +168,8 @@ class Portraits:
         self._frontier = frontier
         self._agent = config.identity.name
         self._manners = manners
+        self._is_important = servers_like(config.refresh.important)
+        self._importance = float(config.refresh.importance)
         refresh, packed = config.refresh, frontier.kept(figures.KEPT_AS).get(figures.KEPT_AS)
         way = msgspec.json.decode(packed, type=_Way) if packed else _Way()
         policy = Revisiting(
@@ -190,7 +193,8 @@ class Portraits:
         delay = _rules(robots, self._agent).crawl_delay_s if robots else None
         timing = Timing(record.download_s, record.longest_download_s)
         minimum_s = self._manners.usual_s(server, record, delay)
-        known = record.wishes, timing, minimum_s, record.said, record.due, record.missed_lately
+        weight = self._importance if self._is_important(server) else 1.0
+        known = record.wishes, timing, minimum_s, record.said, record.due, record.missed_lately, weight
         return figures.Server(*known)
 
 

@@ -67,6 +67,18 @@ def test_revised_intervals_are_longer_by_the_strength_told(frontier: Frontier) -
     )
 
 
+def test_what_is_told_of_thinned_pages_is_what_they_get_whatever_they_weigh(frontier: Frontier) -> None:
+    """Ten pages of a server wish a visit in ten seconds, each; it bears one in five."""
+    chosen = replace(SETTINGS, policy="uniform", when_infeasible="thin", important=("*",), importance=2)
+    planning = Planner(frontier, chosen, FakeClock(5.0), sockets=50, minimum_s=lambda *_: 1.0)
+    for _ in range(10):
+        wish(frontier.server(SERVERS[0]).wishes, 10.0, 2.0)
+    frontier.commit(None)
+    report, name = planning.round(), np.array([fingerprint(SERVERS[0])], np.uint64)
+    assert report.visits_per_day_after == pytest.approx(86_400 / 5)
+    assert planning.page_intervals_s(name, [10.0], [2.0])[0] == pytest.approx(50.0)
+
+
 def test_visits_missed_are_told_once(frontier: Frontier) -> None:
     planning = planner(frontier, sockets=50)
     frontier.server(SERVERS[0]).missed = 3

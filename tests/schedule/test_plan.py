@@ -79,6 +79,17 @@ def test_thinning_slows_pages_of_little_weight() -> None:
     assert load_per_s(cells((10, 1), (10, 1 / 16)), Rule.THIN, 0.25) == pytest.approx(0.125)
 
 
+@pytest.mark.parametrize("weight", [1.0, 2.0, 5.0, 8.0, 30.0, 1_000.0])
+def test_thinned_pages_of_any_weight_ask_for_just_what_their_server_bears(weight: float) -> None:
+    """A hundred pages wish a visit in 1,000 s each; the server bears one in 20."""
+    planning, pages = Round(Rule.THIN), cells(*[(1_000.0, weight)] * 100)
+    planning.add(7, pages, Timing(0.5, 1.0), 19.0, weight=weight)
+    plan = planning.plan(50)
+    assert 100 / plan.page_intervals_s([7], [1_000.0], [weight])[0] == pytest.approx(1 / 20)
+    assert plan.revision.after.visits_per_day == pytest.approx(4_320)
+    assert plan.access_interval_s(7, pages, 1.0, weight) == pytest.approx(20)
+
+
 def test_a_schedule_that_can_be_kept_is_left_alone() -> None:
     plan = planned([(60.0, 1.0)], [(60.0, 1.0)])
     assert not plan.revision.is_needed

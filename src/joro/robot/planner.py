@@ -209,7 +209,7 @@ class Planner:
             minimum, name = self._minimum_s(server, record), fingerprint(server)
             if name in self.plan.priced:  # prices keep it at what it bears; wishes tell of older prices
                 minimum += record.longest_download_s
-            interval = self.plan.access_interval_s(name, record.wishes, minimum)
+            interval = self.plan.access_interval_s(name, record.wishes, minimum, self._weight_of(server))
             self._access_s[server] = interval
         return interval
 
@@ -241,9 +241,9 @@ class Planner:
         seen = 0
         for key, packed in islice(self._frontier.scan(b"s", walk.next_key), servers):
             server, record = key[1:].decode(), _decode(packed)
-            missed = self._count_missed(server, record)
-            walk.add(fingerprint(server), record, self._minimum_s(server, record), missed)
-            if self._is_important is not None and self._is_important(server):
+            missed, weight = self._count_missed(server, record), self._weight_of(server)
+            walk.add(fingerprint(server), record, self._minimum_s(server, record), missed, weight)
+            if weight != 1.0:
                 walk.important.append(fingerprint(server))
             if self.has_cycle(record):
                 walk.cycled.append(fingerprint(server))
@@ -261,20 +261,25 @@ class Planner:
         record = self._frontier.server(server)
         if not record.due:
             record.waiting.clear()  # with what others have let wait, or taken away, uncounted
-        waiting = late.missed(record.waiting, self._clock.now(), self._kept_s(fingerprint(server)))
+        waiting = late.missed(record.waiting, self._clock.now(), self._kept_s(server))
         missed = max(record.missed + waiting - record.missed_waiting, 0)
         record.missed_waiting = record.missed_waiting + missed - record.missed if record.due else 0
         record.missed, record.missed_lately = 0, missed
         return missed
 
-    def _kept_s(self, server: int) -> Callable[[float], float]:
+    def _kept_s(self, server: str) -> Callable[[float], float]:
         """The interval that is kept of one that a page of the server wishes."""
-        plan = self.plan
+        plan, name, weight = self.plan, fingerprint(server), self._weight_of(server)
 
         def kept_s(wished_s: float) -> float:
-            return wished_s if plan is None else float(plan.page_intervals_s([server], [wished_s], [1.0])[0])
+            return wished_s if plan is None else float(plan.page_intervals_s([name], [wished_s], [weight])[0])
 
         return kept_s
+
+    def _weight_of(self, server: str) -> float:
+        """How much a page of a server matters; a usual one counts 1."""
+        is_important = self._is_important is not None and self._is_important(server)
+        return float(self._settings.importance) if is_important else 1.0
 
     def _conclude(self, walk: _Walk) -> PlanReport:
         margin, least = self._settings.socket_margin_percent / 100, self._least_discovery
@@ -409,11 +414,11 @@ class _Walk:
         self.pages = 0
         self.next_key = b"s"
 
-    def add(self, server: int, record: ServerRecord, minimum_s: float, missed: int) -> None:
+    def add(self, server: int, record: ServerRecord, minimum_s: float, missed: int, weight: float) -> None:
         self.pages += sum(count for count, _ in record.wishes.values())
         self.said.add(server, record.said)
         timing = Timing(record.download_s, record.longest_download_s)
-        self.planning.add(server, record.wishes, timing, minimum_s, missed)
+        self.planning.add(server, record.wishes, timing, minimum_s, missed, weight=weight)
 
 
 class _Sayings:

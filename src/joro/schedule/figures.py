@@ -40,6 +40,7 @@ class Server:
     said: tuple[float, float] = (0.0, 0.0)
     waiting: int = 0
     missed: int = 0
+    weight: float = 1.0  # of a page
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def figures_of(server: Server, terms: Terms) -> ServerFigures:
     """All there is to tell of a server."""
     strength = NEUTRAL[terms.rule] if terms.strength is None else terms.strength
     pages = sum(number for number, _ in server.cells.values())
-    kept = min(load_per_s(server.cells, terms.rule, strength), 1.0 / _bears_s(server))
+    kept = min(load_per_s(server.cells, terms.rule, strength, server.weight), 1.0 / _bears_s(server))
     is_known = pages > 0 and server.said[0] > 0.0
     expected = terms.known.expected(np.array([server.said]))[0].astype(np.float64)
     return ServerFigures(

@@ -9,12 +9,14 @@ Never: sees a page. A server is a few cells of like pages, a page moves from cel
 Paper: S0 2.1 to 2.3; S0-01, S0-04 to S0-07.
 
 A cell holds the pages whose intervals share an octave and whose weights a factor of four. The sum of their
-rates is kept, not the middle of the octave, so loads are exact; only where a floor cuts through an octave, or
-weights are thinned, do the pages of a cell count as alike.
+rates is kept, not the middle of the octave, so loads are exact; only where a floor cuts through an octave do
+the pages of a cell count as alike. How much they weigh is told with their server, where it is known: thinned
+by the middle of their class, pages of weight 2 would be visited twice as often as their server bears.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from array import array
 from collections.abc import Mapping, Sequence
@@ -57,9 +59,13 @@ def cells_of(interval_s: ArrayLike, weight: ArrayLike) -> list[int]:
     """The numbers of the cells that many pages count in."""
     seconds = np.maximum(np.asarray(interval_s, np.float64), 1.0)
     octave = np.minimum(np.log2(seconds), _OCTAVES - 1).astype(np.int64)
-    grade = np.log2(np.clip(np.asarray(weight, np.float64), 4.0**-_MIDDLE, 4.0 ** (_MIDDLE - 1))) / 2
-    cells: list[int] = (octave * _CLASSES + np.rint(grade).astype(np.int64) + _MIDDLE).tolist()
+    cells: list[int] = (octave * _CLASSES + _classes_of(weight)).tolist()
     return cells
+
+
+def _classes_of(weight: ArrayLike) -> NDArray[np.int64]:
+    grade = np.log2(np.clip(np.asarray(weight, np.float64), 4.0**-_MIDDLE, 4.0 ** (_MIDDLE - 1))) / 2
+    return np.rint(grade).astype(np.int64) + _MIDDLE
 
 
 def wish(
@@ -105,6 +111,12 @@ def _counts(interval_s: float) -> bool:
     return 0.0 < interval_s < math.inf
 
 
+@functools.lru_cache(maxsize=64)
+def _class_of(weight: float) -> int:
+    """Of one weight; there are few, and a hundred thousand servers are asked about in a round."""
+    return int(_classes_of(weight))
+
+
 class Timing(NamedTuple):
     """How long a server's downloads take."""
 
@@ -125,25 +137,31 @@ def timed(
     return mean_s, max(elapsed_s, longest_s - (longest_s - mean_s) * _FADING)
 
 
-def load_per_s(cells: Cells, rule: Rule = Rule.STRETCH, strength: float = 1.0) -> float:
-    """L_i: visits a second that a server's pages wish for, revised by a rule."""
+def load_per_s(cells: Cells, rule: Rule = Rule.STRETCH, strength: float = 1.0, weight: float = 1.0) -> float:
+    """L_i: visits a second that a server's pages, of that weight, wish for, revised by a rule."""
     if strength == NEUTRAL[rule]:
         return sum(rate_per_s for _, rate_per_s in cells.values())
-    rows = np.array(_rows(cells, rule)).reshape(-1, 3)
+    rows = np.array(_rows(cells, rule, weight)).reshape(-1, 3)
     return float((rows[:, 2] / revised_interval_s(rule, rows[:, 0], rows[:, 1], strength)).sum())
 
 
-def _rows(cells: Cells, rule: Rule) -> list[tuple[float, float, float]]:
-    """Pages of a server as rows of interval, weight and number: those that a rule treats alike in one row."""
+def _rows(cells: Cells, rule: Rule, weight: float) -> list[tuple[float, float, float]]:
+    """Pages of a server as rows of interval, weight and number: those that a rule treats alike in one row.
+
+    Those in the class of `weight` weigh just that; others, which weighed something else when they were last
+    visited, as much as the middle of their class.
+    """
     alike: dict[int, tuple[int, float]] = {}
     for cell, (pages, rate_per_s) in cells.items():
         key = cell if rule is Rule.THIN else cell // _CLASSES if rule is Rule.FLOOR else 0
         others, other_rate = alike.get(key, (0, 0.0))
         alike[key] = (others + pages, other_rate + rate_per_s)
-    return [
-        (pages / rate_per_s, 4.0 ** (key % _CLASSES - _MIDDLE) if rule is Rule.THIN else 1.0, float(pages))
-        for key, (pages, rate_per_s) in alike.items()
-    ]
+    if rule is not Rule.THIN:
+        return [(pages / rate_per_s, 1.0, float(pages)) for pages, rate_per_s in alike.values()]
+    usual = _class_of(weight)
+    classes = {key: key % _CLASSES for key in alike}
+    weights = {key: weight if one == usual else 4.0 ** (one - _MIDDLE) for key, one in classes.items()}
+    return [(pages / rate, weights[key], float(pages)) for key, (pages, rate) in alike.items()]
 
 
 @dataclass(frozen=True)
@@ -172,9 +190,9 @@ class Plan:
         strength = [own.get(each, usual) for each in server] if own else usual
         return revised_interval_s(self.revision.rule, interval_s, weight, strength)
 
-    def access_interval_s(self, server: int, cells: Cells, minimum_s: float) -> float:
+    def access_interval_s(self, server: int, cells: Cells, minimum_s: float, weight: float = 1.0) -> float:
         """I_i: time between two visits to a server."""
-        load = load_per_s(cells, self.revision.rule, self.strength_of(server))
+        load = load_per_s(cells, self.revision.rule, self.strength_of(server), weight)
         return access_interval_s(load, minimum_s)
 
 
@@ -198,13 +216,22 @@ class Round:
     _rows: array[float] = field(default_factory=lambda: array("d"))
     _bears: array[float] = field(default_factory=lambda: array("d"))
 
-    def add(self, server: int, cells: Cells, timing: Timing, minimum_s: float, missed: int = 0) -> None:
-        """Count a server in; one whose pages wish for nothing takes no room."""
+    def add(
+        self,
+        server: int,
+        cells: Cells,
+        timing: Timing,
+        minimum_s: float,
+        missed: int = 0,
+        *,
+        weight: float = 1.0,
+    ) -> None:
+        """Count a server in, whose pages have that weight; one whose pages wish for nothing takes no room."""
         if missed:
             self.missed[server] = missed
         if not cells:
             return
-        for row in _rows(cells, self.rule):
+        for row in _rows(cells, self.rule, weight):
             self._server.append(len(self._names))
             self._rows.extend(row)
         self._bears.extend((timing.mean_s, timing.longest_s, minimum_s))
