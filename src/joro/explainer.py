@@ -274,7 +274,7 @@ class _Inquiry:
 
     def _change_interval_s(self) -> float | None:
         care = self._visited.upkeep if self._visited is not None else None
-        if care is None or not care.history:
+        if care is None or not change.is_watched(care.history):
             return None
         history = change.unpack([care.history])
         others = np.maximum(np.array([self._record.said]) - prior.said(history), [0.0, -np.inf])

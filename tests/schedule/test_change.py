@@ -117,6 +117,25 @@ def test_a_date_nobody_trusts_is_only_a_change() -> None:
     assert nobody == pytest.approx(plain, abs=1e-4)
 
 
+def test_a_trusted_date_of_a_first_visit_tells_how_fast_a_page_is() -> None:
+    estimate = 1 / change.rate_per_s(change.posterior(change.begun([20 * DAY_S, DAY_S], 1.0), EVEN)) / DAY_S
+    usual = math.gamma(0.75) ** 4  # E[λ^−¼] of λ e^−λa, as above
+    assert estimate == pytest.approx([20 * usual, usual], rel=0.05)
+
+
+@pytest.mark.parametrize("age_s", [0.0, 1.0, DAY_S, 25 * 365 * DAY_S])
+def test_a_date_half_trusted_makes_no_rate_more_than_twice_as_likely(age_s: float) -> None:
+    assert np.ptp(change.stood([age_s], 0.5)) <= math.log(2) + 1e-6
+    assert np.ptp(change.stood([age_s], 0.0)) == 0.0
+
+
+def test_a_history_that_a_date_began_has_seen_nothing_yet() -> None:
+    (stored,) = change.pack(change.begun([DAY_S], 0.9))
+    assert not change.is_watched(stored)
+    assert not change.is_watched(b"")
+    assert change.is_watched(change.pack(watched([1], [False]))[0])
+
+
 def test_many_pages_are_learned_as_one_is() -> None:
     both = change.blank(2)
     for was in ([True, False], [True, True], [False, False]):

@@ -11,6 +11,7 @@ robots.txt, crashes and sleeping servers are dealt with once, for both kinds of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -276,6 +277,8 @@ class Keeper:
                 lesson.elapsed_s = max(visit.time - care.seen_at, 1e-3)
                 lesson.changed = is_changed(visit, care, digest, main)
                 _hear(visit, care, lesson, server)
+            elif visit.outcome is _OK and (care is None or not care.history):
+                lesson.age_s = _stood_s(visit)
         elif care is not None and visit.outcome is Outcome.GONE:
             lesson.after = self._gone(care)
         elif visit.outcome in PASSING and (care is None or not care.body):
@@ -350,6 +353,19 @@ def _hear(visit: Visit, care: Upkeep, lesson: Lesson, server: ServerRecord) -> N
     age = age_s(moment(said) or 0.0, moment(fields.get("date", "")) or 0.0, visit.time)
     if age is not None and said != care.modified:
         lesson.age_s = age
+
+
+def _stood_s(visit: Visit) -> float:
+    """How long a page seen for the first time has stood, by its server's word; not a number: nobody says.
+
+    The server's own date is compared as it is written: to read it takes as long as all the rest.
+    """
+    fields = visit.response.headers if visit.response is not None else {}
+    said = fields.get("last-modified", "")
+    if not said or said == fields.get("date", ""):
+        return math.nan
+    age = age_s(moment(said) or 0.0, 0.0, visit.time)
+    return math.nan if age is None else age
 
 
 def _language_of(visit: Visit) -> str:

@@ -70,7 +70,7 @@ class Lesson:
         self.is_seen = is_seen  # the page was there: its interval is the policy's
         self.elapsed_s = 0.0  # since it was last there; 0: there is nothing to compare with
         self.changed = False
-        self.age_s = math.nan  # of the last change, by the server's word
+        self.age_s = math.nan  # of the last change, by the server's word; also where nothing is compared
         self.read_at: float | None = None  # a source says itself when it is read again
 
 
@@ -188,7 +188,7 @@ def _flags(lesson: Lesson, before: tuple[Any, ...], after: tuple[Any, ...]) -> i
         flags |= _HAS_BODY
     if before[_POLLED]:
         flags |= _WAS_POLLED
-    if before[_HISTORY]:
+    if before[_HISTORY] and change.is_watched(before[_HISTORY]):
         flags |= _HAD_HISTORY if before[_ABSENCES] or before[_POLLED] else _HAD_HISTORY | _WAS_PRICED
     if before[_TOLD_AT] and not before[_POLLED] and lesson.read_at is None:
         flags |= _TOLD
@@ -262,13 +262,16 @@ class _Batch:
             self._calendar.push(dates if self._stays.all() else dates[self._stays])
 
     def _observed(self) -> change.Histories:
-        """Histories with one visit more where it could be compared with another."""
+        """Histories with one visit more where it could be compared with another; some begin with a date."""
         here = self._rows["elapsed_s"] > 0.0
         changed = self._is(_CHANGED)
         said = heard(len(here), self._told, self._witnesses) if len(self._told) else None
         if here.all():
             return self._learned(self._rows, changed, self._old, self._others, said)
         after = self._old.copy()
+        begins = ~here & ~np.isnan(self._rows["age_s"])
+        if begins.any():
+            after[begins] = change.begun(self._rows["age_s"][begins], self._rows["trust"][begins])
         if here.any():
             said = said.of(here) if said is not None else None
             after[here] = self._learned(
@@ -342,7 +345,7 @@ class _Batch:
             care, server = lesson.after, lesson.server
             if care is not None:
                 care.due, care.interval_s = due, interval_s
-                if lesson.elapsed_s > 0.0:
+                if lesson.elapsed_s > 0.0 or not math.isnan(lesson.age_s):
                     care.history = packed[at : at + size]
             at += size
             assert server is not None
@@ -417,7 +420,7 @@ _LEAST_SAID = np.array([0.0, -np.inf])
 
 def is_priced(care: Upkeep) -> bool:
     """At its second visit, while it is gone, announced, and as a source its date is moved by no price."""
-    return bool(care.history) and not care.absences and not care.polled and not care.signals
+    return change.is_watched(care.history) and not care.absences and not care.polled and not care.signals
 
 
 def dated(
@@ -476,7 +479,7 @@ def _movable_since(care: Upkeep) -> float:
     """When a page was there last, negative if only once; 0: its date stands, whatever the price."""
     if is_priced(care):
         return care.seen_at
-    is_new = care.body and not care.history and not care.absences and not care.polled
+    is_new = care.body and not change.is_watched(care.history) and not care.absences and not care.polled
     return -care.seen_at if is_new else 0.0
 
 

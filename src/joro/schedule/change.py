@@ -92,6 +92,31 @@ def dated(elapsed_s: ArrayLike, changed: ArrayLike, age_s: ArrayLike, trust: Arr
     return np.where(_column(changed), np.log(np.maximum(told, 1e-30)), -exponent)
 
 
+def stood(age_s: ArrayLike, trust: ArrayLike) -> Grid:
+    """Log likelihood of every rate when a page seen for the first time says that it changed `age_s` ago.
+
+    By a date that can be trusted, rates are as likely as λ e^−λa. One that cannot may be any, whatever the
+    rate: it is held to explain itself as well as the best of them. So half a trust makes no rate more than
+    twice as likely as another.
+    """
+    age, share = _exponents(age_s), np.asarray(trust, dtype=np.float32).reshape(-1, 1)
+    found: Grid = np.log(np.maximum(share * age * np.exp(1 - age) + (1 - share), np.float32(1e-30)))
+    return found
+
+
+def begun(age_s: ArrayLike, trust: ArrayLike) -> Histories:
+    """Histories of pages visited once, of which nothing is known but that date."""
+    found = stood(age_s, trust)
+    histories = blank(len(found))
+    histories["unlikely"] = _steps(found, histories["visits"])
+    return histories
+
+
+def is_watched(stored: bytes) -> bool:
+    """Do the bytes of a history tell of two visits that were compared? A date alone may have begun it."""
+    return stored[:2] > b"\0\0"
+
+
 def observe(
     histories: Histories,
     log_likelihood: Grid,
