@@ -92,11 +92,17 @@ def test_equal_pages_have_the_same_changes() -> None:
 
 def test_recorded_pages_are_first_met_within_a_round_of_uniform_visits() -> None:
     world = changing(*[[1.0]] * 9, [5.0], born=[0.0] * 9 + [4.0])
-    met = staggered(world, budget_per_s=2 / DAY_S, seed=1).born_s / DAY_S
+    met = staggered(world, 2 / DAY_S, Course(seed=1)).born_s / DAY_S
     assert met[9] == 4
     assert 0 < met[:9].min() < met[:9].max() < 5
 
 
 def test_with_a_tiny_budget_they_are_met_within_three_hundred_days() -> None:
-    met = staggered(changing(*[[1.0]] * 9), budget_per_s=1e-9, seed=1).born_s / DAY_S
+    met = staggered(changing(*[[1.0]] * 9), 1e-9, Course(days=2_000, seed=1)).born_s / DAY_S
     assert 100 < met.max() < 300
+
+
+def test_in_a_few_days_with_a_tiny_budget_pages_are_met_all_the_same() -> None:
+    """One page that changes once: a visit in thirty days, of which three are simulated."""
+    (row,) = contest(changing([3.0]), ["uniform"], [0.1], recorded_course(3.0, seed=1))
+    assert row.outcome.fresh == 1.0

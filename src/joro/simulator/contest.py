@@ -25,7 +25,8 @@ from joro.simulator.world import RecordedWorld, World
 NAMES = (*POLICIES, "nutch", "stormcrawler", "oracle")
 #: Recorded histories are replayed in coarser rounds: over years, six hours are little.
 RECORDED_ROUND_S = 6 * 3_600.0
-#: First visits to recorded pages are spread over one round of uniform visits, and over no more than this.
+#: First visits to recorded pages are spread over one round of uniform visits, and over no more than this
+#: or half of the time.
 LONGEST_START_S = 300 * DAY_S
 USUAL = Settings()
 
@@ -58,7 +59,7 @@ def contest(
     names = tuple(names)
     for budget in budgets:
         budget_per_s = budget * float(world.change_per_s.sum())
-        here = staggered(world, budget_per_s, course.seed) if isinstance(world, RecordedWorld) else world
+        here = staggered(world, budget_per_s, course) if isinstance(world, RecordedWorld) else world
         best = None if here is not world else optimum(world, world.importance, budget_per_s)[1]
         for name in names:
             chooser = make(name, here, budget_per_s, course.seed, settings)
@@ -82,13 +83,14 @@ def unweighted(world: World) -> World:
     return replace(world, importance=np.ones(len(world)))
 
 
-def staggered(world: RecordedWorld, budget_per_s: float, seed: int) -> RecordedWorld:
+def staggered(world: RecordedWorld, budget_per_s: float, course: Course) -> RecordedWorld:
     """The recorded world with first visits at random moments: with one visit a year, it matters when.
 
-    Pages known from the start are met in the course of one round of uniform visits.
+    Pages known from the start are met in the course of one round of uniform visits, and in the first half of
+    the time: whoever is met after its end cannot be judged.
     """
-    span_s = min(len(world) / budget_per_s, LONGEST_START_S)
-    moments = np.random.default_rng(seed).random(len(world)) * span_s
+    span_s = min(len(world) / budget_per_s, LONGEST_START_S, course.end_s / 2)
+    moments = np.random.default_rng(course.seed).random(len(world)) * span_s
     return replace(world, born_s=np.where(world.born_s <= 0, moments, world.born_s))
 
 
