@@ -61,6 +61,14 @@ def test_a_page_visited_several_times_keeps_its_own_interval() -> None:
     assert book.population(revisit_s=DAY_S).interval_s.tolist() == [3_600.0]
 
 
+def test_visits_may_be_read_in_any_order() -> None:
+    """Captures taken over from others lie in files that are older than their names."""
+    book = Book()
+    for moment in (7_200.0, 10_800.0, 0.0, 3_600.0):
+        book.note("http://a.example/", 1.0, 10, moment)
+    assert book.population(revisit_s=DAY_S).interval_s.tolist() == [3_600.0]
+
+
 def test_lines_that_are_no_visits_are_counted(tmp_path: Path) -> None:
     book = read(sent(LINES + b'"http://a.example/",1\n"no url",1,2,3,"x"\n', tmp_path))
     assert (book.visits, book.unreadable) == (4, 2)

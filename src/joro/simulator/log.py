@@ -82,8 +82,9 @@ class Book:
             server.elapsed_s.append(max(elapsed_s, SHORTEST_S))
         else:
             self.untimed += 1
-        visits, first, _ = server.pages.get(fingerprint(url), (0, time_s, time_s))
-        server.pages[fingerprint(url)] = (visits + 1, first, time_s)
+        page = fingerprint(url)
+        visits, first, last = server.pages.get(page, (0, time_s, time_s))
+        server.pages[page] = (visits + 1, min(first, time_s), max(last, time_s))
 
     @property
     def pages(self) -> int:
