@@ -95,6 +95,12 @@ def test_a_damaged_log_is_named(tmp_path: Path) -> None:
         read(sent(bytes(packed), tmp_path))
 
 
+@pytest.mark.parametrize("left_out", [1, 8, 60])
+def test_a_log_cut_in_the_middle_is_named(left_out: int, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="ends in the middle"):
+        read(sent(gzip.compress(LINES) + gzip.compress(LINES)[:-left_out], tmp_path))
+
+
 @pytest.mark.parametrize("content", [b"", b"x", b"nothing of use\n"])
 def test_a_log_without_visits_is_no_log(content: bytes, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="tells of no visit"):

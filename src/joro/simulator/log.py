@@ -195,7 +195,7 @@ def _unpacked(path: Path, progress: Callable[[int], object]) -> Iterator[bytes]:
         behind_name = file.read(2) == _GZIP and not head.startswith(_GZIP)
         file.seek(len(head) if behind_name else 0)
         is_packed = behind_name or head.startswith(_GZIP)
-        unpack = zlib.decompressobj(31)
+        unpack, is_inside = zlib.decompressobj(31), False
         while chunk := file.read(_CHUNK):
             progress(len(chunk))
             if not is_packed:
@@ -205,6 +205,8 @@ def _unpacked(path: Path, progress: Callable[[int], object]) -> Iterator[bytes]:
                     yield unpack.decompress(chunk, _CHUNK)  # no more at a time, whatever it unpacks to
                 except zlib.error as error:
                     raise UsageError(f"{path} is damaged: {error}", remedy="fetch it again") from None
-                chunk = unpack.unconsumed_tail or unpack.unused_data
+                chunk, is_inside = unpack.unconsumed_tail or unpack.unused_data, not unpack.eof
                 if unpack.eof:
                     unpack = zlib.decompressobj(31)
+        if is_inside:
+            raise UsageError(f"{path} is damaged: it ends in the middle", remedy="fetch it again")
