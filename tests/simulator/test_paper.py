@@ -17,6 +17,7 @@ from joro.simulator.paper import (
     least_missed,
     nothing_missed_from,
     perform,
+    scaled,
     statements,
 )
 from joro.simulator.population import Population, fitted
@@ -118,6 +119,13 @@ def test_statements_say_within_what_they_agree(small: Experiment) -> None:
     interval = by_what["mean access interval, days"]
     assert (interval.published, interval.tolerance, interval.agrees) == ("5.5", "± 2 %", True)
     assert by_what["EDF loses nothing from"].published == "≈ 3 × the bound"
+
+
+def test_numbers_that_s0_does_not_print_are_not_called_its_own(small: Experiment, tmp_path: Path) -> None:
+    """Of fewer servers than S0 had, S0's share stands there, and is said to be one."""
+    page.write(small, tmp_path)
+    assert "S0 prints none of these" in (tmp_path / "paper.md").read_text(encoding="utf-8")
+    assert scaled(Settings().servers) == ""
 
 
 def test_the_page_shows_every_figure_with_its_table(small: Experiment, tmp_path: Path) -> None:

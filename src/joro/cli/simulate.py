@@ -154,12 +154,14 @@ def _repeat_paper(
     days: float, orders: tuple[Order, ...], sockets: tuple[int, ...], seed: int, servers: int, out: Path
 ) -> None:
     from joro.simulator import page
-    from joro.simulator.paper import Settings, experiment, perform, statements
+    from joro.simulator.paper import Settings, experiment, perform, scaled, statements
 
     make_folder(out)
     one = experiment(Settings(days, orders, sockets, seed, servers))
     with share_bar("simulating") as (start, advance):
         perform(one, start, advance)
+    if part := scaled(servers):
+        click.echo(part)
     for each in statements(one):
         verdict = "agrees" if each.agrees else "differs"
         click.echo(f"{each.what:<50} {each.published:>22} {each.ours:>24} {each.tolerance:>8}  {verdict}")

@@ -19,8 +19,8 @@ from joro.simulator.paper import (
     VARIANT_TIMES,
     VARIANTS,
     Experiment,
-    Statement,
     nothing_missed_from,
+    scaled,
     statements,
 )
 from joro.simulator.trial import Outcome
@@ -116,7 +116,7 @@ def _lines(one: Experiment) -> list[str]:
     )
     return [
         opening,
-        *_comparison(statements(one)),
+        *_comparison(one),
         *_three_times(one),
         *_short_of_sockets(one),
         *_tables(one),
@@ -124,9 +124,12 @@ def _lines(one: Experiment) -> list[str]:
     ]
 
 
-def _comparison(every: Sequence[Statement]) -> list[str]:
-    lines = ["## S0 and ours", "", "| | S0 | ours | tolerance | |", "|---|---|---|---|---|"]
-    for each in every:
+def _comparison(one: Experiment) -> list[str]:
+    lines = ["## S0 and ours", ""]
+    if part := scaled(len(one.everyone)):
+        lines += [part, ""]
+    lines += ["| | S0 | ours | tolerance | |", "|---|---|---|---|---|"]
+    for each in statements(one):
         verdict = "agrees" if each.agrees else "**differs**"
         lines.append(f"| {each.what} | {each.published} | {each.ours} | {each.tolerance} | {verdict} |")
     return [*lines, ""]
