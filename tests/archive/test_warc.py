@@ -256,6 +256,17 @@ def test_how_long_the_server_took_survives_a_new_index(tmp_path: Path) -> None:
     assert [capture.elapsed_ms for capture in lookup(tmp_path, URL)] == [1234]
 
 
+def test_a_download_nobody_timed_did_not_take_a_millisecond(tmp_path: Path) -> None:
+    """Captures of others do not tell: whoever simulates a crawl must not take them for very fast ones."""
+    archive = writer(tmp_path)
+    archive.append(replace(visit(), elapsed_s=0.0))
+    archive.append(replace(visit(), elapsed_s=0.0002))
+    archive.close()
+    assert [capture.elapsed_ms for capture in lookup(tmp_path, URL)] == [0, 1]
+    rebuild(only(tmp_path))
+    assert [capture.elapsed_ms for capture in lookup(tmp_path, URL)] == [0, 1]
+
+
 def test_much_that_waits_is_flushed_without_being_asked(tmp_path: Path) -> None:
     archive = writer(tmp_path)
     archive.append(visit(body=random.Random(7).randbytes(3_900_000)))

@@ -207,8 +207,8 @@ def _compressed(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def elapsed_ms(visit: Visit) -> int:
-    """How long the download took, at least a millisecond: 0 is what old records say."""
-    return max(1, round(visit.elapsed_s * 1e3))
+    """How long the download took, at least a millisecond; 0: nobody knows, as of captures of others."""
+    return max(1, round(visit.elapsed_s * 1e3)) if visit.elapsed_s > 0.0 else 0
 
 
 def _field(name: str, value: str) -> str:
@@ -237,7 +237,7 @@ def _revisit_record(
         + f"WARC-Refers-To-Target-URI: {visit.page.url}\r\n"
         + f"WARC-Refers-To-Date: {warc_date(known.time)}\r\n"
         + f"WARC-Payload-Digest: {known.digest}\r\nWARC-Block-Digest: {digest(head[0])}\r\n"
-        + f"Joro-Elapsed-Ms: {elapsed_ms(visit)}\r\n"
+        + _field("Joro-Elapsed-Ms", str(elapsed_ms(visit) or ""))
         + "Content-Type: application/http;msgtype=response\r\n"
     )
     return _record("revisit", record_id, date, fields, head[0])
@@ -264,7 +264,7 @@ def _response_record(
         + _field("WARC-IP-Address", visit.address)
         + _field("WARC-Protocol", protocol)
         + _field("WARC-Truncated", response.truncated.value if response.truncated else "")
-        + f"Joro-Elapsed-Ms: {elapsed_ms(visit)}\r\n"
+        + _field("Joro-Elapsed-Ms", str(elapsed_ms(visit) or ""))
         + (
             f"WARC-Payload-Digest: {payload_digest}\r\n"
             if is_agreed
