@@ -56,6 +56,23 @@ def test_a_wanted_page_waits_again_as_far_from_the_seed_as_before(directory: Pat
     assert waiting(directory) == [Page(BAD, 1, A, 4)]
 
 
+@pytest.mark.parametrize("all_wait", [False, True])
+def test_an_urgent_page_waits_before_all_others_and_once(directory: Path, all_wait: bool) -> None:
+    frontier = Frontier(directory)
+    frontier.add([f"{A}/{number}" for number in range(50)], 1, found_on=SEED)
+    frontier.settle(lambda _: 100)
+    frontier.commit(None)
+    frontier.close()
+    if all_wait:
+        wait_again(directory, lambda _: True)
+    assert wait_again(directory, lambda record: record.url == BAD, urgent=True) == 1
+    assert wait_again(directory, lambda record: record.url == BAD, urgent=True) == 0
+    urls = [page.url for page in waiting(directory)]
+    assert BAD in urls[:2] if all_wait else urls[0] == BAD  # the seed may come before it
+    assert urls.count(BAD) == 1
+    assert len(urls) == (53 if all_wait else 51)
+
+
 def test_everything_can_wait_again(directory: Path) -> None:
     assert wait_again(directory, lambda _: True) == 3
     assert waiting(directory)[0].url == SEED

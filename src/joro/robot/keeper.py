@@ -36,6 +36,7 @@ from joro.schedule.plan import timed, wish
 from joro.schedule.trust import Trust, age_s
 from joro.store.calendar import ENTRY, Entries
 from joro.store.frontier import Frontier
+from joro.store.queue import URGENT
 from joro.store.records import PageRecord, ServerRecord, Upkeep
 from joro.url import fingerprint, server_of
 
@@ -193,8 +194,12 @@ class Keeper:
         return np.where(is_fixed, popped["due"], dates)
 
     def before(self, page: Page) -> PageRecord | None:
-        """What is known of a page from an earlier visit."""
-        return self._frontier.visited(fingerprint(page.url)) if self.learns else None
+        """What is known of a page from an earlier visit.
+
+        Whoever learns nothing asks of urgent ones alone: these wait among the seeds, and are none.
+        """
+        is_asked = self.learns or page.hops == URGENT
+        return self._frontier.visited(fingerprint(page.url)) if is_asked else None
 
     def first_seen(self, page: Page, before: PageRecord | None) -> Page:
         """The page as it was found, as many links from a seed as it was then."""

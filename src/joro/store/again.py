@@ -1,7 +1,8 @@
 """Which pages, visited before, shall be visited once more?
 
 In:    a share of the frontier nobody works on, and a wish: yes or no for each visited page.
-Out:   the wished ones wait again, in batches that are there whole or not at all.
+Out:   the wished ones wait again, if they are urgent before all others of their servers, in batches that are
+       there whole or not at all.
 Never: touches the archive: what was collected stays, whatever the next visit brings. Forgets politeness: when
        a server may be visited again is as it was.
 """
@@ -21,14 +22,14 @@ from joro.url import server_of
 BATCH = 20_000
 
 
-def wait_again(directory: Path, wanted: Callable[[PageRecord], bool]) -> int:
-    """Let all wanted pages of a share wait; how many did not wait already."""
+def wait_again(directory: Path, wanted: Callable[[PageRecord], bool], *, urgent: bool = False) -> int:
+    """Let all wanted pages of a share wait; how many did not wait already, or not so far in front."""
     frontier = Frontier(directory)
     decode = msgspec.msgpack.Decoder(PageRecord).decode
     number = 0
     for _, packed in frontier.scan(b"p"):
         record = decode(packed)
-        if wanted(record) and frontier.wait_again(record):
+        if wanted(record) and _waits_anew(frontier, record, urgent):
             _ask_rules_again(frontier, server_of(record.url))
             number += 1
             if number % BATCH == 0:
@@ -39,6 +40,10 @@ def wait_again(directory: Path, wanted: Callable[[PageRecord], bool]) -> int:
     else:
         frontier.abandon()  # the robot must still learn that it was killed
     return number
+
+
+def _waits_anew(frontier: Frontier, record: PageRecord, urgent: bool) -> bool:
+    return frontier.wait_again(record, urgent=urgent) or (urgent and frontier.hasten(record.url))
 
 
 def _ask_rules_again(frontier: Frontier, server: str) -> None:
