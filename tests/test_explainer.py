@@ -21,6 +21,7 @@ from joro.store.frontier import Frontier
 from joro.store.layout import set_share_count
 from joro.store.orders import EMBARGO, EXCLUSION, LIFT, TAKEDOWN, Order, OrderBook
 from joro.store.records import RobotsRecord, Upkeep
+from joro.url import fingerprint
 from tests.index.archived import archive, page
 
 A = "http://a.example"
@@ -61,6 +62,26 @@ def test_the_chain_leads_from_the_seed_to_the_page(known: Collection) -> None:
     assert explain(known, LAST, NOW).chain == (Step(SEED, 0), Step(NEXT, 1), Step(LAST, 2))
     assert explain(known, SEED, NOW).chain == (Step(SEED, 0),)
     assert explain(known, f"{A}/unknown", NOW).chain == ()
+
+
+@pytest.mark.parametrize("urgent", [True, False])
+def test_a_page_that_waits_once_more_before_others_is_no_nearer_to_a_seed(
+    known: Collection, urgent: bool
+) -> None:
+    frontier = Frontier(known.frontier / "0-of-1")
+    frontier.wake()
+    page = frontier.take(A)
+    assert page is not None
+    frontier.done(Visit(page, NOW - 60, Outcome.OK))
+    frontier.commit(None)
+    record = frontier.visited(fingerprint(LAST))
+    assert record is not None
+    assert frontier.wait_again(record, first=True, urgent=urgent)
+    frontier.commit(None)
+    frontier.close()
+    found = explain(known, LAST, NOW)
+    assert (found.state, found.chain[-1]) == ("waiting", Step(LAST, 2))
+    assert "2 links from a seed" in decision(found, "scope")[1]
 
 
 @pytest.mark.parametrize(

@@ -300,11 +300,13 @@ class _Inquiry:
 
     @property
     def _page(self) -> Page:
-        """The page as it is known; a stranger is judged as a seed."""
-        if self._queued is not None:
-            return self._queued.page
-        known = self._visited
-        return Page(self._url, known.hops, self._server, known.cgi_hops) if known else Page(self._url)
+        """The page as it is known; a stranger is judged as a seed.
+
+        One that waits once more may wait among those nearer to a seed, and is as far away as it was.
+        """
+        if (known := self._visited) is not None:
+            return Page(self._url, known.hops, self._server, known.cgi_hops)
+        return self._queued.page if self._queued is not None else Page(self._url)
 
     def _chain(self) -> list[Step]:
         known: PageRecord | Queued | None = self._queued or self._visited
