@@ -10,6 +10,8 @@ import pytest
 
 from joro.archive.merge import read_manifest
 from joro.cli import crawling
+from joro.cli.progress import Meter
+from joro.clock import FakeClock
 from joro.config import Config
 from joro.coordinate.report import Report
 from joro.store.collection import Collection
@@ -69,3 +71,9 @@ def test_what_nobody_asked_for_was_not_visited() -> None:
     outcomes = {"ok": 5, "gone": 1, "disallowed": 2, "trap": 1_000, "forbidden address": 1}
     report = Report(found=1_012, visited=1_009, bytes=2_000_000, outcomes=outcomes)
     assert crawling.summary(report) == "6 pages visited (5 ok), 1,003 left out, 3 waiting, 2.0 MB"
+    assert Meter(lambda: report, FakeClock()).line().startswith("collecting · 6 pages · 0/s · 3 waiting")
+
+
+def test_one_page_is_not_called_pages() -> None:
+    report = Report(found=1, visited=1, outcomes={"ok": 1})
+    assert crawling.summary(report) == "1 page visited (1 ok), 0 waiting, 0.0 MB"

@@ -23,7 +23,6 @@ from joro.coordinate.report import Report, total
 from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
 from joro.errors import JoroError, UsageError
-from joro.model import Outcome
 from joro.robot import Robot
 from joro.robotset import RobotSet
 from joro.store.collection import Collection
@@ -62,8 +61,6 @@ MERGE_EVERY_S = 60.0
 LARGE_BYTES = 1_000_000
 #: The garbage collector looks through new objects when there are so many: some ten pages' worth.
 YOUNG_OBJECTS = 10_000
-#: Pages that are done with, though nobody asked for them.
-_LEFT_OUT = (Outcome.DISALLOWED, Outcome.TRAP, Outcome.FORBIDDEN_ADDRESS)
 _M_MMAP_THRESHOLD = -3  # of glibc's <malloc.h>
 
 
@@ -301,10 +298,10 @@ def spare_the_collector() -> None:
 def summary(report: Report) -> str:
     """The collection in one line."""
     ok = report.outcomes.get("ok", 0)
-    left_out = sum(report.outcomes.get(outcome.value, 0) for outcome in _LEFT_OUT)
+    pages = "1 page" if report.asked_for == 1 else f"{report.asked_for:,} pages"
     again = f", {report.revisits:,} visited again" if report.revisits else ""
-    others = f", {left_out:,} left out" if left_out else ""
+    others = f", {report.left_out:,} left out" if report.left_out else ""
     return (
-        f"{report.visited - left_out:,} pages visited ({ok:,} ok){again}{others}, {report.waiting:,} waiting,"
+        f"{pages} visited ({ok:,} ok){again}{others}, {report.waiting:,} waiting,"
         f" {report.bytes / 1e6:,.1f} MB"
     )

@@ -51,7 +51,7 @@ class Meter:
         revisits = f" · {report.revisits:,} revisits" if report.revisits else ""
         word = report.word or "collecting"
         return (
-            f"{word} · {report.visited:,} pages · {self._rate(report.visits):,.0f}/s{revisits}"
+            f"{word} · {report.asked_for:,} pages · {self._rate(report.visits):,.0f}/s{revisits}"
             f" · {report.waiting:,} waiting · {failures:,} errors · {report.sockets} sockets"
             f" · {report.bytes / 1e6:,.1f} MB"
         )

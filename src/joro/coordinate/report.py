@@ -10,6 +10,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from joro.model import Outcome
+
+#: Pages that are done with, though nobody asked for them.
+_LEFT_OUT = (Outcome.DISALLOWED, Outcome.TRAP, Outcome.FORBIDDEN_ADDRESS)
+
 
 class Report(msgspec.Struct):
     """One robot, or several added up, in numbers."""
@@ -31,6 +36,16 @@ class Report(msgspec.Struct):
     def waiting(self) -> int:
         """Pages known and not visited."""
         return self.found - self.visited
+
+    @property
+    def left_out(self) -> int:
+        """Pages among those visited that a rule of ours or theirs kept from being asked for."""
+        return sum(self.outcomes.get(outcome.value, 0) for outcome in _LEFT_OUT)
+
+    @property
+    def asked_for(self) -> int:
+        """Pages that were really visited."""
+        return self.visited - self.left_out
 
 
 def total(reports: Sequence[Report]) -> Report:
