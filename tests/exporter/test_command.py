@@ -33,7 +33,10 @@ def test_each_format_is_written_and_told(tmp_path: Path) -> None:
         ["sha256sum", "-c", "_SHA256SUMS"], cwd=tmp_path / "warc", capture_output=True, text=True, check=True
     )
     assert proof.stdout.count(": OK") == 2
-    joro("export", "-C", collection.path, "--to", tmp_path / "s1", "--format", "s1", "--host", "^b")
+    out = joro(
+        "export", "-C", collection.path, "--to", tmp_path / "s1", "--format", "s1", "--host", "^b"
+    ).stdout
+    assert out.startswith("pages: 2 of 4, redirect or error: 1, reserved by its owner: 1; ")
     assert [path.name for path in (tmp_path / "s1" / "html").glob("*/*/*")] == ["b.example:80"]
     told = joro(
         "export", "-C", collection.path, "--to", tmp_path / "t", "--format", "parquet", "--language", "ja"
@@ -83,6 +86,17 @@ def test_an_export_that_was_finished_before_says_so(form: str, tmp_path: Path) -
     words = ("export", "-C", filled(tmp_path).path, "--to", tmp_path / "out", "--format", form)
     joro(*words)
     assert "out was finished before and stays as it is (" in joro(*words).stdout
+
+
+@pytest.mark.parametrize(("first", "second"), [("s1", "warc"), ("warc", "parquet"), ("parquet", "s1")])
+def test_an_export_in_another_format_is_never_taken_for_this_one(
+    first: str, second: str, tmp_path: Path
+) -> None:
+    words = ("export", "-C", filled(tmp_path).path, "--to", tmp_path / "out", "--format")
+    joro(*words, first)
+    answered = joro(*words, second)
+    assert answered.returncode == 2
+    assert "holds an export of another selection, format or collection" in answered.stderr
 
 
 def test_a_file_packed_from_parts_older_than_an_order_is_begun_anew(tmp_path: Path) -> None:

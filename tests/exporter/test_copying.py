@@ -68,13 +68,14 @@ def test_an_interrupted_export_goes_on_as_if_nothing_had_happened(
     state = exported(collection, tmp_path / "out")
     exported(collection, tmp_path / "whole")
     assert (state.copied, state.looked_at) == (7, 8)
+    assert state.left_out == {"reserved by its owner": 1}
     assert pages(tmp_path / "out") == pages(tmp_path / "whole")
     assert_sound(tmp_path / "out")
 
 
 def test_what_was_flushed_but_not_noted_is_cut_off(collection: Collection, tmp_path: Path) -> None:
     exported(collection, tmp_path / "out")
-    state = copying.resumed(tmp_path / "out", chooser_of(collection))
+    state = copying.resumed(tmp_path / "out", chooser_of(collection), "warc")
     middle = captures(tmp_path / "out")[2]
     state.is_done, state.copied, state.looked_at = False, 2, 2
     state.after = ("example,b)/gone", START, "~", 0)
@@ -106,6 +107,9 @@ def test_the_directory_of_something_else_is_refused(collection: Collection, tmp_
     exported(collection, tmp_path / "out")
     with pytest.raises(UsageError, match="another selection"):
         exported(collection, tmp_path / "out", Selection(host="jp"))
+    (tmp_path / "other").mkdir()
+    with pytest.raises(UsageError, match="another selection, format or collection"):
+        exported(filled(tmp_path / "other"), tmp_path / "out")
 
 
 @pytest.mark.parametrize("killed_at", [5, 7, None])

@@ -40,7 +40,7 @@ Progress = Callable[[int, int], None]
 class State(msgspec.Struct):
     """How far an export has come."""
 
-    selection: str  # a digest of it
+    selection: str  # a digest of what is written: which collection's, what of it, in which format
     after: Key | None = None
     position: tuple[str, int] = ("", 0)  # the end of what counts
     looked_at: int = 0
@@ -49,13 +49,14 @@ class State(msgspec.Struct):
     newest_order: int = 0  # that this was begun under
     is_anew: bool = False  # something was copied before that order, and is gone
     was_done: bool = False  # by an earlier run
+    left_out: dict[str, int] = msgspec.field(default_factory=dict)  # why captures were not handed on
 
 
 def copy(
     chooser: Chooser, directory: Path, clock: Clock, *, limit_bytes: int, robot: str, progress: Progress
 ) -> State:
     """Copy everything selected into WARCs in `directory`."""
-    state = resumed(directory, chooser)
+    state = resumed(directory, chooser, "warc")
     if state.is_done:
         return state
     _cut(directory, Position(*state.position))
@@ -130,12 +131,13 @@ class _Copier:
         return behind.block
 
 
-def resumed(directory: Path, chooser: Chooser) -> State:
+def resumed(directory: Path, chooser: Chooser, form: str) -> State:
     """Where an earlier run of this export stopped, or its beginning: then what it wrote does not count any
     more, and has to go. Another export's directory is refused.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    name = hashlib.sha256(repr(chooser.selection).encode()).hexdigest()[:16]
+    what = form, str(chooser.collection.path.resolve()), chooser.selection
+    name = hashlib.sha256(repr(what).encode()).hexdigest()[:16]
     try:
         state = msgspec.json.decode((directory / STATE).read_bytes(), type=State)
     except FileNotFoundError:
@@ -147,7 +149,7 @@ def resumed(directory: Path, chooser: Chooser) -> State:
         save(directory, state, Position("", 0))
     if state.selection != name:
         raise UsageError(
-            f"{directory} holds an export of another selection",
+            f"{directory} holds an export of another selection, format or collection",
             remedy="choose another directory, or delete it",
         )
     if chooser.newest_order > state.newest_order:
@@ -155,6 +157,8 @@ def resumed(directory: Path, chooser: Chooser) -> State:
         state = State(name, newest_order=chooser.newest_order, is_anew=has_copied)
         chooser.left_out.clear()
         save(directory, state, Position("", 0))
+    chooser.left_out.update(state.left_out)
+    state.left_out = chooser.left_out
     state.was_done = state.is_done
     return state
 

@@ -52,7 +52,7 @@ def name_of(url: str) -> str:
 
 def lay_out(chooser: Chooser, directory: Path, progress: Progress) -> State:
     """Write the directories of all servers selected."""
-    state = resumed(directory, chooser)
+    state = resumed(directory, chooser, "s1")
     if state.is_done:
         return state
     if state.after is None:
@@ -63,8 +63,8 @@ def lay_out(chooser: Chooser, directory: Path, progress: Progress) -> State:
             for capture in _newest(versions):
                 state.looked_at += 1
                 state.after = max(state.after, key_of(capture)) if state.after else key_of(capture)
-                chosen = chooser.chosen(capture)
-                if chosen is not None and 200 <= chosen.response.status < 300:
+                chosen = _page(chooser, capture)
+                if chosen is not None:
                     name = name_of(capture.url)
                     if name not in servers:
                         servers[name] = _Server(directory, name)
@@ -79,6 +79,15 @@ def lay_out(chooser: Chooser, directory: Path, progress: Progress) -> State:
     state.is_done = True
     save(directory, state, Position("", 0))
     return state
+
+
+def _page(chooser: Chooser, capture: Capture) -> Chosen | None:
+    """The capture with its bytes, if it may be had and is a page: S1 kept no redirects and no errors."""
+    chosen = chooser.chosen(capture)
+    if chosen is None or 200 <= chosen.response.status < 300:
+        return chosen
+    chooser.left_out["redirect or error"] += 1
+    return None
 
 
 def _neighbours(capture: Capture) -> str:

@@ -41,7 +41,7 @@ def write_rows(chooser: Chooser, directory: Path, progress: Progress) -> State:
         import pyarrow as pa  # type: ignore[import-untyped]  # noqa: F401
     except ModuleNotFoundError:
         raise UsageError("--format parquet needs pyarrow", remedy="run: pip install 'joro[tables]'") from None
-    state = resumed(directory, chooser)
+    state = resumed(directory, chooser, "parquet")
     if state.is_done:
         return state
     rows: list[dict[str, Any]] = []
