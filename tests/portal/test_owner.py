@@ -9,7 +9,7 @@ import pytest
 from starlette.types import Message
 
 from joro.clock import RealClock
-from joro.config import Config, Identity
+from joro.config import Config, Identity, Politeness
 from joro.indexer import index_new
 from joro.portal.web import application
 from joro.store.claims import ClaimBook
@@ -70,6 +70,23 @@ def house(tmp_path: Path) -> House:
     archive(collection, page("http://a.example/x", "T", "words"), page("http://b.example/", "T", "words"))
     index_new(collection)
     return House(collection, application(collection))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "20 seconds apart or more, 10 where it is among the fastest;"),
+        ({"fast_servers_percent": 0}, "20 seconds apart or more;"),
+        ({"run_pages": 5, "run_pause_s": 60.0}, "up to 5 in a row and then a pause of 60 seconds or more;"),
+        ({"run_pages": 5}, "up to 5 in a row and then a pause of 10 seconds or more;"),
+        ({"robots_txt": False}, "It does not read <code>robots.txt</code>"),
+    ],
+)
+def test_owners_are_told_no_longer_pause_than_they_get(
+    settings: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    made = Collection.create(tmp_path / "web", Config(politeness=Politeness(**settings)))
+    assert said in ask(application(made), "/robot").text
 
 
 def test_the_robot_says_who_it_is_and_how_to_stop_it(house: House) -> None:

@@ -25,7 +25,7 @@ from starlette.routing import Route
 
 from joro.archive.times import time_of
 from joro.clock import RealClock
-from joro.config import Config
+from joro.config import Config, Politeness
 from joro.errors import UsageError
 from joro.portal.look import Look
 from joro.store.claims import Claim, ClaimBook
@@ -86,6 +86,7 @@ class Owners:
             "robot.html",
             identity=config.identity,
             politeness=config.politeness,
+            pace=_pace(config.politeness),
             bind_address=config.fetch.bind_address,
         )
 
@@ -159,6 +160,17 @@ class Owners:
         if _is_api(request):
             return JSONResponse({"problem": problem}, status)
         return self._look.page("owner.html", status, problem=problem)
+
+
+def _pace(settings: Politeness) -> str:
+    """The shortest pauses that a server may be left, as its owner may hold us to them."""
+    has_fast = settings.fast_servers_percent > 0 and settings.fast_interval_percent < 100
+    fast_s = settings.interval_s * (settings.fast_interval_percent / 100 if has_fast else 1)
+    if settings.run_pages > 1:
+        least_s = max(fast_s, settings.run_pause_s)
+        return f"up to {settings.run_pages:,} in a row and then a pause of {least_s:g} seconds or more"
+    fastest = f", {fast_s:g} where it is among the fastest" if fast_s < settings.interval_s else ""
+    return f"{settings.interval_s:g} seconds apart or more{fastest}"
 
 
 def _order(claim: Claim, said: dict[str, str]) -> Order:
