@@ -48,6 +48,13 @@ def frontier_of(collection: Collection) -> Frontier:
     return Frontier(shares(collection.frontier, 1)[0], read_only=True)
 
 
+def test_robots_txt_is_no_page(tmp_path: Path) -> None:
+    collection = collection_in(tmp_path)
+    lore = lore_of("a", url="http://a.example/robots.txt")
+    assert learn(collection, lore, START, has_bytes=True) == 0
+    assert learn(collection, lore_of("a", url="http://a.example/doc/robots.txt"), START, has_bytes=True) == 1
+
+
 def test_a_page_becomes_known_with_its_history_and_a_date(tmp_path: Path) -> None:
     collection = collection_in(tmp_path)
     assert learn(collection, lore_of("a", "b", "b"), START, has_bytes=True) == 1

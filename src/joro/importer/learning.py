@@ -27,12 +27,13 @@ from joro.store.frontier import Frontier
 from joro.store.layout import set_share_count, share_count, shares
 from joro.store.orders import OrderBook
 from joro.store.records import Upkeep
-from joro.url import fingerprint, server_of
+from joro.url import fingerprint, path_of, server_of
 
 #: Pages learned from at once.
 BATCH = 5_000
 #: Visits are due within this time, so that they do not come all at once.
 SPREAD_S = 86_400.0
+ROBOTS_TXT = "/robots.txt"
 
 
 @dataclass
@@ -42,8 +43,11 @@ class Lore:
     seen: defaultdict[str, list[tuple[float, str]]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, sighting: Sighting) -> None:
-        """Answers with the page, or with "as before", count; errors and redirects say nothing of change."""
-        if 200 <= sighting.status < 300 or sighting.status == 304:
+        """Answers with the page, or with "as before", count; errors and redirects say nothing of change.
+
+        robots.txt is no page: robots read it in its own time.
+        """
+        if (200 <= sighting.status < 300 or sighting.status == 304) and path_of(sighting.url) != ROBOTS_TXT:
             self.seen[sighting.url].append((sighting.time, sighting.digest))
 
 
