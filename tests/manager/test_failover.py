@@ -6,6 +6,7 @@ from joro.coordinate.beat import Beat, Changes, Given, Link, Links, Post
 from joro.manager import failover
 from joro.manager.beats import beat
 from joro.manager.failover import failover_round
+from joro.manager.status import status
 from joro.store.control import Control
 from tests.manager.robots import register
 
@@ -58,6 +59,16 @@ def test_only_what_a_silent_robot_had_moves(control: Control, clock: FakeClock) 
         name for name in before if before[name] == "c"
     }
     assert (state(control, "c"), set(after.values())) == ("down", {"a", "b"})
+
+
+def test_pages_whose_server_moved_are_not_counted_twice(control: Control, clock: FakeClock) -> None:
+    start(control, clock)
+    beat(control, Beat("c", "c", clock.now(), 0, [], 10, waiting=7, visited=20), RULES)
+    clock._now += 70.1
+    call(control, clock, "a")
+    failover_round(control, RULES)
+    [lost] = [robot for robot in status(control)["robots"] if robot["name"] == "c"]
+    assert (lost["state"], lost["servers"], lost["waiting"], lost["visited"]) == ("down", 0, 0, 0)
 
 
 def test_links_nobody_read_come_along_after_their_server(control: Control, clock: FakeClock) -> None:

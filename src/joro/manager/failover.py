@@ -26,6 +26,11 @@ _GONE = (
     "state IN ('down', 'left') AND lease_until + ? < ? "
     "AND EXISTS (SELECT 1 FROM servers WHERE owner = robots.name)"
 )
+#: Whoever has no server any more: its pages are counted by those who have them now.
+_COUNTED_ELSEWHERE = (
+    "UPDATE robots SET waiting = 0, visited = 0 WHERE name = ? "
+    "AND NOT EXISTS (SELECT 1 FROM servers WHERE owner = robots.name)"
+)
 
 
 def failover_round(control: Control, settings: Manager) -> int:
@@ -78,6 +83,7 @@ def _turn(transaction: Transaction, settings: Manager) -> int:
     _move(transaction, outbox, name, names, settings, free_at=lease_until + settings.grace_s)
     if kind == "joro":  # others read no letters: their next M4 says RESTART
         outbox.put(name, Lost(names))
+        transaction.run(_COUNTED_ELSEWHERE, name)
     _close(transaction, outbox, name)
     return len(names)
 
