@@ -22,7 +22,7 @@ class Exchange(Struct):
     connected: bool = True  # False: no server was reached, another address may do better
     kept_alive: bool = False
     certificate: str = ""
-    held_off_s: float = 0.0  # the breaker let nothing through, and will not for so long
+    held_off_s: float = 0.0  # nothing left the breaker or proxy; do not try again for so long
 
 
 class Limits(Struct, frozen=True):

@@ -12,6 +12,7 @@ could bend.
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from collections.abc import Sequence
 from io import BytesIO
@@ -27,6 +28,8 @@ from joro.fetch.route import Route
 from joro.model import Outcome, Response, Truncated
 
 __all__ = ["Client", "Exchange", "Limits"]
+
+log = logging.getLogger(__name__)
 
 #: Every coding that `parse.payload` takes off again.
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
@@ -48,7 +51,7 @@ _OUTCOMES = {
 
 #: How we tell a breaker where to connect, and how it marks an answer as its own (docs/guides/breaker.md).
 _CONNECT_FIELD, _ANSWER_FIELD = "Joro-Connect", "joro-breaker"
-#: When the breaker does not say how long.
+#: When the breaker does not say how long, or nothing at all.
 _HELD_OFF_S = 60.0
 _BREAKER_WORDS = {
     "timeout": Outcome.TIMEOUT,
@@ -63,6 +66,8 @@ UNRECEIVED_S = 5.0
 
 #: Nobody was there; a timeout may mean that as well.
 _UNCONNECTED = (pycurl.E_COULDNT_CONNECT, pycurl.E_INTERFACE_FAILED, _PROXY)
+#: Where a breaker or proxy is set, we connect to nobody else; one that refuses a tunnel is there and says so.
+_NOT_EVEN_BETWEEN = (pycurl.E_COULDNT_CONNECT, pycurl.E_COULDNT_RESOLVE_PROXY)
 
 
 def _forget_soon(number: int, _purpose: int) -> int:
@@ -94,6 +99,7 @@ class Client:
         self._lean = Lean(limits, self._room, connections=half, keep_alive_s=self._route.keep_alive_s)
         self._is_lean = lean and self._route.is_direct
         self._spare: list[_Line] = []
+        self._is_cut_off = False  # from the breaker or proxy, and it was told
 
     @property
     def open_transfers(self) -> int:
@@ -126,11 +132,25 @@ class Client:
         try:
             code, message = await self._multi.perform(line.curl)
             exchange = line.exchange(code, message, self._request(url, fields))
+            if self._route.between and self._see_whether_cut_off(line.curl, code, message):
+                return Exchange(Outcome.UNREACHABLE, exchange.request, None, message, held_off_s=_HELD_OFF_S)
             return _heed(exchange, line.curl) if self._route.breaker else exchange
         finally:
             self._room.leave(line)
             if line.reset():
                 self._spare.append(line)
+
+    def _see_whether_cut_off(self, curl: pycurl.Curl, code: int, message: str) -> bool:
+        """Is nobody there whom every request goes through? That says nothing about the server."""
+        is_cut_off = code in _NOT_EVEN_BETWEEN and not curl.getinfo(pycurl.HTTP_CONNECTCODE)
+        if is_cut_off and not self._is_cut_off:
+            log.warning(
+                "%s does not answer (%s): nobody is asked until it does", self._route.between, message
+            )
+        elif self._is_cut_off and not is_cut_off:
+            log.warning("%s answers again", self._route.between)
+        self._is_cut_off = is_cut_off
+        return is_cut_off
 
     async def close(self) -> None:
         """End every transfer and free all sockets."""

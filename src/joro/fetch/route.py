@@ -43,6 +43,14 @@ class Route:
         """From no special address of ours straight to the server."""
         return not (self.proxy or self.breaker or self.bind_address)
 
+    @property
+    def between(self) -> str:
+        """Whom every request goes through, in words for people; nobody: ""."""
+        if self.breaker:
+            return f"the breaker at {self.breaker}"
+        place = self.proxy.partition("://")[2].rpartition("@")[2]  # without a password
+        return f"the proxy at {place}" if place else ""
+
     def options(self) -> Iterator[tuple[int, Any]]:
         """What libcurl has to know."""
         yield (

@@ -39,8 +39,9 @@ def user_agent(identity: Identity, version: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """The server was not asked: too many are at its address, its hours are over, or the breaker forbids; come
-    again then. Where an address is named, others may be before it there: it is to wait in line."""
+    """The server was not asked: too many are at its address, its hours are over, or the breaker forbids it or
+    is not there; come again then. Where an address is named, others may be before it there: it is to wait in
+    line."""
 
     at: float
     line: str = ""
