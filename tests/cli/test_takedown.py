@@ -65,6 +65,15 @@ def test_an_order_with_a_date_out_of_range_is_listed_all_the_same(tmp_path: Path
     assert "takedown of host a.jp since 0001-01-01 00:00\n" in listed.stdout, listed.stderr
 
 
+def test_an_embargo_is_listed_with_its_end(tmp_path: Path) -> None:
+    collection = collection_in(tmp_path)
+    joro("takedown", "embargo", "-C", collection.path, "--host", "a.jp", "--days", "1.5")
+    joro("takedown", "embargo", "-C", collection.path, "--host", "b.jp", "--opens", "2099-01-01")
+    first, second = joro("takedown", "list", "-C", collection.path).stdout.splitlines()
+    assert first.endswith("embargo of host a.jp for 1.5 days after each capture")
+    assert second.endswith("embargo of host b.jp opens 2099-01-01 00:00")
+
+
 @pytest.mark.slow
 def test_collecting_tells_that_tables_have_to_be_made_anew(tmp_path: Path) -> None:
     collection = collection_in(tmp_path)

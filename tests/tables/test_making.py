@@ -137,9 +137,11 @@ def test_an_open_warc_waits(collection: Collection) -> None:
     growing = writer(collection.archive)
     growing.append(visit())
     growing.flush()
-    assert make(collection).warcs == 1
+    made = make(collection)
+    assert (made.warcs, made.open) == (1, 1)
     growing.close()
-    assert make(collection).warcs == 1
+    made = make(collection)
+    assert (made.warcs, made.open) == (1, 0)
 
 
 @pytest.mark.parametrize("die_at", range(1, 30, 4))

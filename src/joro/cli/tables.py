@@ -29,4 +29,5 @@ def tables(collection: Collection, processes: int | None, quiet: bool) -> None:
         made = making.make(collection, progress, processes=processes or collection.config.machine.processes)
     if not quiet:
         gone = f", WARC files forgotten: {made.forgotten}" if made.forgotten else ""
-        click.echo(f"WARC files read: {made.warcs}, table files written: {made.files}{gone}")
+        later = f"; still written to, and left for the next time: {made.open}" if made.open else ""
+        click.echo(f"WARC files read: {made.warcs}, table files written: {made.files}{gone}{later}")

@@ -305,6 +305,7 @@ def _print_orders(collection: Collection, orders: list[Order]) -> None:
             for word, time in (("since", order.since), ("until", order.until), ("opens", order.opens))
             if time is not None
         )
+        span += f" for {order.after_s / DAY_S:g} days after each capture" if order.after_s else ""
         said = "".join(f"; {text}" for text in (order.requester, order.reason) if text)
         date = warc_date(order.time)[:16].replace("T", " ")
         click.echo(

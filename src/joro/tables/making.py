@@ -49,6 +49,7 @@ class Made:
     warcs: int = 0
     files: int = 0
     forgotten: int = 0  # WARCs that are no longer in the archive
+    open: int = 0  # WARCs that are still written
 
 
 #: Told how many bytes of the WARCs have been read, and of how many.
@@ -67,7 +68,8 @@ def make(
         waiting = missing(archive, tables)
         forget(tables, waiting)  # rows of an earlier state of theirs
         files = _write_all([archive / name for name in waiting], collection, progress, processes)
-    return Made(len(waiting), files, len(gone))
+        still_written = sum(not sorted_index(archive / name).exists() for name in warcs(archive))
+    return Made(len(waiting), files, len(gone), still_written)
 
 
 def missing(archive: Path, tables: Path) -> list[str]:
