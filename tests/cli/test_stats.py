@@ -114,3 +114,8 @@ def test_pages_that_wait_are_not_said_to_be_unvisited(collection: Path) -> None:
     out = told("stats", "-C", str(collection))
     assert "waiting for a visit" in out
     assert "not yet visited" not in out
+
+
+def test_servers_without_a_page_are_not_among_the_largest(collection: Path) -> None:
+    assert json.loads(told("stats", "-C", str(collection), "--json"))["largest_servers"] == {}
+    assert "largest servers" not in told("stats", "-C", str(collection))

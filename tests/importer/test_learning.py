@@ -3,6 +3,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from click.testing import CliRunner
+
+from joro.cli import joro
 from joro.importer.foreign import Sighting
 from joro.importer.learning import Lore, histories_of, learn
 from joro.schedule import change, prior
@@ -46,6 +49,13 @@ def test_histories_count_visits_and_changes_as_a_robot_would() -> None:
 
 def frontier_of(collection: Collection) -> Frontier:
     return Frontier(shares(collection.frontier, 1)[0], read_only=True)
+
+
+def test_a_page_seen_once_is_not_said_to_have_been_found_unchanged(tmp_path: Path) -> None:
+    collection = collection_in(tmp_path)
+    learn(collection, lore_of("a"), START, has_bytes=True)
+    told = CliRunner().invoke(joro, ["explain", "-C", str(collection.path), URL]).output
+    assert "as far as is known: by what other pages do, no visit of its own could tell yet." in told
 
 
 def test_robots_txt_is_no_page(tmp_path: Path) -> None:

@@ -257,3 +257,8 @@ def test_a_store_is_not_held_by_a_transaction_that_failed(opened: Opened) -> Non
     with pytest.raises(Exception, match="no_such_table"), broken(one):
         pass
     note(other, "not", "held")
+
+
+def test_a_file_that_cannot_be_had_is_not_to_be_moved_away(tmp_path: Path) -> None:
+    with pytest.raises(ControlError, match=r"No such file or directory; make room, or check its permissions"):
+        SqliteControl(tmp_path / "nowhere" / "control.db", FakeClock())

@@ -88,7 +88,7 @@ def _facts(collection: Collection) -> dict[str, Any]:
         "archive_files": len(warcs),
         "search": marks(Reader(place(collection.index)))._asdict(),
         "servers": len(servers),
-        "largest_servers": {name: record.visited for name, record in servers[:LARGEST]},
+        "largest_servers": {name: record.visited for name, record in servers[:LARGEST] if record.visited},
         "plan": msgspec.to_builtins(combined(plans)) if plans else None,
         "robots_planning": len(plans),
         "batches": msgspec.to_builtins(batches),
@@ -141,7 +141,8 @@ def _print(facts: dict[str, Any]) -> None:
         word = str(msgspec.convert(facts["paused"], Pause))
         console.print(word, style="bold", highlight=False, markup=False, soft_wrap=True)
     console.print(table)
-    console.print(_sizes(facts), "\n[bold]largest servers[/]", highlight=False)
+    heading = "\n[bold]largest servers[/]" if facts["largest_servers"] else ""
+    console.print(f"{_sizes(facts)}{heading}", highlight=False)
     for server, number in facts["largest_servers"].items():
         console.print(f"  {number:>9,} pages  {server}", highlight=False, markup=False, soft_wrap=True)
     if facts["plan"] is not None:

@@ -39,7 +39,12 @@ class SqliteControl:
         except ControlError:
             self.close()
             raise
-        except (OSError, sqlite3.Error) as error:
+        except OSError as error:
+            raise ControlError(
+                f"{path} cannot be used as control store: {error.strerror}",
+                remedy="make room, or check its permissions",
+            ) from None
+        except sqlite3.Error as error:
             raise ControlError(
                 f"{path} cannot be used as control store: {error}", remedy="mend it or move it away"
             ) from None
