@@ -5,10 +5,10 @@ Out:   archive and frontier, moving together: what the frontier calls visited li
 Never: two requests to one server at once; a request sooner than politeness allows; a visit lost or
        archived twice, whatever moment the process is killed.
 
-    seeds ─┐                                                            ┌────── links ──────┐
-           ▼                                                            ▼                   │
-       boundary → frontier → turns → exclusions → visitor → wanted → archive → outline ─────┘
-        (ours?) (which page) (whose turn) (allowed?) (fetch) (keep?)  (WARC)   (parse)
+    seeds ─┐ ┌───────────────────────────── links ────────────────────────────┐
+           ▼ ▼                                                                │
+       boundary → frontier → turns → exclusions → visitor → reading → archive ┘
+        (ours?) (which page) (whose turn) (allowed?) (fetch) (parse, keep?) (WARC)
 
 Paper: S3 (one connection to a server; seen URLs and exclusions inside the unit), S1 5.1.3 (robot).
 """
