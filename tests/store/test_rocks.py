@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -50,3 +54,32 @@ def test_before_the_first_crawl_there_is_no_frontier(tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
     with pytest.raises(CollectionError, match="holds no frontier yet; run: joro crawl SEED"):
         opened(tmp_path / "pages", read_only=True)
+
+
+#: Loaded before, because the source may be somebody's alone.
+READ_AS_NOBODY = """
+import os, sys
+from pathlib import Path
+from joro.store.rocks import opened
+os.setgid(65534)
+os.setuid(65534)
+database = opened(Path(sys.argv[1]), read_only=True)
+print(*(database.get(key).decode() for key in (b"in a table", b"in the log")))
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_who_may_only_read_a_database_may_read_it_beside_its_owner() -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
+        os.chmod(directory, 0o755)
+        path = Path(directory, "db")
+        database = opened(path, read_only=False)
+        database.put(b"in a table", b"1")
+        database.flush()
+        database.put(b"in the log", b"2")
+        before = {each.name: each.read_bytes() for each in path.iterdir()}
+        words = [sys.executable, "-c", READ_AS_NOBODY, str(path)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd="/")
+        assert (done.stdout, done.stderr) == ("1 2\n", "")
+        assert {each.name: each.read_bytes() for each in path.iterdir()} == before
+        database.close()

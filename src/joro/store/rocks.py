@@ -6,6 +6,8 @@ Never: knows what is kept in it.
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 
 from rocksdict import AccessType, BlockBasedOptions, Cache, DBCompressionType, Options, Rdict
@@ -15,6 +17,13 @@ from joro.errors import CollectionError, DiskFull
 #: What RocksDB may use: blocks read, and two buffers being written.
 CACHE_BYTES = 128_000_000
 WRITE_BUFFER_BYTES = 32_000_000
+
+#: rocksdict writes this one anew whenever it opens a database, be it to read only.
+_CONFIG = "rocksdict-config.json"
+#: Files that are not needed to read, or that we have to have ourselves.
+_NOT_LINKED = ("LOCK", "LOG", _CONFIG)
+#: While we link its files, a robot may put others in their place.
+_ATTEMPTS = 3
 
 
 def options() -> Options:
@@ -36,15 +45,41 @@ def options() -> Options:
 
 def opened(path: Path, *, read_only: bool) -> Rdict:
     """The database in `path`, made when missing."""
+    if read_only and path.is_dir() and not _may_write(path):
+        return _opened_beside(path)
+    try:
+        return _opened(path, read_only=read_only)
+    except Exception as error:  # rocksdict has no exception class of its own
+        raise translated(error, path) from None
+
+
+def _opened(path: Path, *, read_only: bool) -> Rdict:
     chosen = options()
     # A new database in the place of a damaged one would remove the tables of that.
     chosen.create_if_missing(not read_only and not _is_headless(path))
     access = AccessType.read_only() if read_only else AccessType.read_write()
-    try:
-        # Named a second time: a database that exists is else opened as RocksDB has it by default.
-        return Rdict(str(path), options=chosen, column_families={"default": chosen}, access_type=access)
-    except Exception as error:  # rocksdict has no exception class of its own
-        raise translated(error, path) from None
+    # Named a second time: a database that exists is else opened as RocksDB has it by default.
+    return Rdict(str(path), options=chosen, column_families={"default": chosen}, access_type=access)
+
+
+def _may_write(path: Path) -> bool:
+    config = path / _CONFIG
+    return os.access(config if config.exists() else path, os.W_OK)
+
+
+def _opened_beside(path: Path) -> Rdict:
+    """A database that we may only read: by links to its files, which stay open when the links go."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        with tempfile.TemporaryDirectory(prefix="joro-frontier-") as links:
+            try:
+                for each in path.iterdir():
+                    if each.name not in _NOT_LINKED:
+                        Path(links, each.name).symlink_to(each.absolute())
+                return _opened(Path(links), read_only=True)
+            except Exception as error:
+                if attempt == _ATTEMPTS:
+                    raise translated(RuntimeError(str(error).replace(links, str(path))), path) from None
+    raise AssertionError
 
 
 def translated(error: Exception, path: Path) -> Exception:
