@@ -54,7 +54,10 @@ def _filtered() -> tuple[int, int]:
             ours = owners[plan.host_of(page).number]
             foreign = [each for each in graph.links(page) if owners[plan.host_of(each).number] != ours]
             found += len(foreign)
-            sent += sum(frontiers[ours].is_unfamiliar(url(plan, each)) for each in foreign)
+            strangers = frontiers[ours].unfamiliar({url(plan, each) for each in foreign})
+            for stranger in strangers:
+                frontiers[ours].meet(stranger)
+            sent += len(strangers)
         for frontier in frontiers:
             frontier.close()
     return found, sent

@@ -93,15 +93,24 @@ class AddressLimits:
         return Hold(self, cell, place)
 
     def _use(self, cell: int, now: float, interval_s: float) -> bool:
-        """Note that the cell is used from `now` on, unless it has not rested; one process at a time."""
+        """Note that the cell is used from `now` on, unless it has not rested; one process at a time.
+
+        Where an address has one holder, that is the one.
+        """
+        if self._per_address == 1:
+            return self._note(cell, now, interval_s)
         gate = CELLS * MOST_HOLDERS + cell
         if not self._lock(gate):
             return False
+        rested = self._note(cell, now, interval_s)
+        self._unlock(gate)
+        return rested
+
+    def _note(self, cell: int, now: float, interval_s: float) -> bool:
         used_at = self._used_at[cell]
         rested = not now - interval_s < used_at <= now  # what lies ahead comes from a clock set back
         if rested:
             self._used_at[cell] = now  # all that a holder leaves when it is killed
-        self._unlock(gate)
         return rested
 
     def free_at(self, address: str, now: float, interval_s: float = 0.0) -> float:

@@ -19,6 +19,8 @@ import asyncio
 import dataclasses
 import math
 from collections.abc import Callable
+from itertools import groupby
+from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -238,10 +240,11 @@ class Robot:
 
     def _send_foreign(self, urls: list[str], hops: int, cgi_hops: int, found_on: str) -> list[str]:
         ours = []
-        for url in urls:
+        for url in urls if hops == URGENT else self.frontier.unfamiliar(urls):
             if self.neighbours.is_ours(url):
                 ours.append(url)
-            elif hops == URGENT or self.frontier.is_unfamiliar(url):
+            else:
+                self.frontier.meet(url)
                 self.neighbours.offer(Link(url, hops, cgi_hops, found_on))
         return ours
 
@@ -274,8 +277,7 @@ class Robot:
     def _ready_at(self, visit: Visit) -> float:
         """When the server of a visit just ended may be visited again."""
         server = visit.page.server
-        record = self.frontier.server(server)
-        delay_s = self._exclusions.crawl_delay_s(server)
+        record, delay_s = self.frontier.server(server), self._exclusions.crawl_delay_s(server)
         ready_at = self._manners.finished(record, visit, delay_s, self._clock.now())
         self._has_promised |= self._manners.has_promised(record, visit)
         return ready_at
@@ -384,10 +386,10 @@ class Robot:
 
     def _read_mail(self) -> None:
         """Close the batches for other robots, and take in the links they sent, by rules that are our own."""
-        for link in self.neighbours.before_commit():
-            if not self._watcher.takes(link):
-                ours = self._boundary.within([link.url], link.hops, link.cgi_hops)
-                self.frontier.add(ours, link.hops, cgi_hops=link.cgi_hops, found_on=link.found_on)
+        links = [link for link in self.neighbours.before_commit() if not self._watcher.takes(link)]
+        for (hops, cgi_hops, source), some in groupby(links, attrgetter("hops", "cgi_hops", "found_on")):
+            ours = self._boundary.within([link.url for link in some], hops, cgi_hops)
+            self.frontier.add(ours, hops, cgi_hops=cgi_hops, found_on=source)
 
     def _replay(self, collection: Collection) -> None:
         """After a crash: what the archive holds beyond the last commit enters the frontier."""

@@ -131,7 +131,7 @@ class Frontier(Written):
     def add(self, urls: Iterable[str], hops: int, *, cgi_hops: int = 0, found_on: str = "") -> bool:
         """Take in links to canonical URLs; True when so many have gathered that `settle` is due."""
         recent, found = self._recent, self._found
-        for url in [url for url in urls if url not in recent]:
+        for url in self.unfamiliar(urls):
             recent.add(url)
             found.append((fingerprint(url), url, hops, cgi_hops, found_on))
         return len(found) >= SETTLE_AT
@@ -141,12 +141,13 @@ class Frontier(Written):
         """Links wait for `settle`."""
         return bool(self._found)
 
-    def is_unfamiliar(self, url: str) -> bool:
-        """True unless the URL was met recently; from now on it was. For links to other robots."""
-        if url in self._recent:
-            return False
+    def unfamiliar(self, urls: Iterable[str]) -> list[str]:
+        """Those that were not met recently: most links are to pages known for long."""
+        return [url for url in urls if url not in self._recent]
+
+    def meet(self, url: str) -> None:
+        """From now on the URL was met. For links to other robots."""
         self._recent.add(url)
-        return True
 
     def settle(self, quota: Callable[[str], int], admit: Admission = lambda urls, source: urls) -> list[str]:
         """Let those links wait that are new, worth it, and within the quota of their server.
