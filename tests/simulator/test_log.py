@@ -69,6 +69,13 @@ def test_visits_may_be_read_in_any_order() -> None:
     assert book.population(revisit_s=DAY_S).interval_s.tolist() == [3_600.0]
 
 
+def test_a_robots_txt_is_no_page() -> None:
+    book = Book()
+    book.note("http://a.example/robots.txt", 1.0, 100)
+    book.note("http://a.example/about/robots.txt", 1.0, 100)
+    assert (book.visits, book.pages) == (1, 1)
+
+
 def test_lines_that_are_no_visits_are_counted(tmp_path: Path) -> None:
     book = read(sent(LINES + b'"http://a.example/",1\n"no url",1,2,3,"x"\n', tmp_path))
     assert (book.visits, book.unreadable) == (4, 2)

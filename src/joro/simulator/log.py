@@ -74,8 +74,11 @@ class Book:
     bytes: int = 0
 
     def note(self, url: str, elapsed_s: float, size_bytes: int, time_s: float = 0.0) -> None:
-        """Take a visit down."""
-        server = self.servers.setdefault(server_of(url), _Server())
+        """Take a visit down; reading a robots.txt is none, and nobody keeps one fresh as pages are kept."""
+        name = server_of(url)
+        if url == f"{name}/robots.txt":
+            return
+        server = self.servers.setdefault(name, _Server())
         self.visits += 1
         self.bytes += size_bytes
         if elapsed_s > 0.0:
