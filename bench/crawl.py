@@ -8,7 +8,9 @@ What was fetched is counted by the web, not by the crawler.
 
 `pages_per_s` counts while the middle half of the pages was fetched: neither start-up nor the wait for the
 largest server at the end, which one request at a time cannot shorten. With two processes the web shares their
-two cores. Left out: TLS, DNS answers from afar, slow servers.
+two cores, so two figures say what a second process brings: `scaling_2` against one process that has a core to
+itself and the web another, where the web is a part of the bottleneck; `scaling_cores` against one process that
+shares its core with the web as two share theirs. Left out: TLS, DNS answers from afar, slow servers.
 
     python -m bench.crawl                           everything, twenty minutes or so
     python -m bench.crawl --only joro,spider --rounds 1
@@ -91,6 +93,9 @@ def compared(results: Mapping[str, Result], limit: float | None) -> Figures:
     if two := results.get("joro_2"):
         told["crawl.pages_per_s_2"] = (two.pages_per_s, "pages/s")
         told["crawl.scaling_2"] = (two.pages_per_s / ours.pages_per_s, "x")
+        if beside := results.get("joro_beside"):
+            told["crawl.pages_per_s_beside"] = (beside.pages_per_s, "pages/s")
+            told["crawl.scaling_cores"] = (two.pages_per_s / beside.pages_per_s, "x")
     for name, result in results.items():
         if not name.startswith("joro"):
             told[f"crawl.{name}_pages_per_cpu_s"] = (result.pages_per_cpu_s, "pages/CPU-s")

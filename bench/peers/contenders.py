@@ -49,6 +49,7 @@ class Contender:
     command: Callable[[Course, Path], Command]  # the folder is empty, and the command's working directory
     needs: tuple[Path | str, ...] = ()  # files, or programs on the PATH
     cores: int = 1
+    beside_the_web: bool = False  # on the very core that the web is on, where others have one to themselves
 
     def missing(self) -> str:
         """The first thing it needs that is not here, "" when it can run."""
@@ -115,6 +116,7 @@ def _wget(program: str, *options: str) -> Callable[[Course, Path], Command]:
 CONTENDERS = (
     Contender("joro", "robots.txt, politeness, WARC and durable frontier on", _joro(1)),
     Contender("joro_2", "the same with --processes 2", _joro(2), cores=2),
+    Contender("joro_beside", "the same as joro, on one core with the web", _joro(1), beside_the_web=True),
     Contender("scrapy", "tuned, its own duplicate filter", _scrapy(), needs=(install.PYTHON,)),
     Contender(
         "scrapy_plain",

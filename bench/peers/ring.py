@@ -127,7 +127,7 @@ class Match:
 
     def run(self, contender: Contender) -> Result:
         """One run, measured from both sides."""
-        own, webs = self._shares(contender.cores)
+        own, webs = self._shares(contender)
         os.sched_setaffinity(self._web.pid, webs)
         self._web.oracle.get("/reset")
         with _empty(self._folder / contender.name) as folder:
@@ -138,9 +138,11 @@ class Match:
         print(line(result), file=sys.stderr, flush=True)
         return result
 
-    def _shares(self, cores: int) -> tuple[list[int], list[int]]:
+    def _shares(self, contender: Contender) -> tuple[list[int], list[int]]:
         """One core for the contender and one for the web, where there are two; else all for both."""
-        if cores == 1 and len(self._cores) > 1:
+        if contender.beside_the_web:
+            return self._cores[:1], self._cores[:1]
+        if contender.cores == 1 and len(self._cores) > 1:
             return self._cores[:1], self._cores[1:2]
         return self._cores, self._cores
 
@@ -160,7 +162,7 @@ class Match:
         """Pages per second that a program fetches which does nothing else."""
         urls = self._folder / "urls"
         urls.write_text("".join(f"{url}\n" for url in sorted(self._pages)))
-        own, webs = self._shares(1)
+        own, webs = self._shares(CONTENDERS[0])
         os.sched_setaffinity(self._web.pid, webs)
         words = ["taskset", "-c", ",".join(map(str, own)), "wrk", "-t1", "-c50", "-d5"]
         script = Path(__file__).parent / "wrk.lua"
@@ -175,7 +177,7 @@ class Match:
     def profile(self, contender: Contender, file: Path) -> None:
         """One run under a sampler, which writes folded stacks into `file`."""
         sampler = [str(PY_SPY), "record", "--native", "--subprocesses", "--rate=500"]
-        own, webs = self._shares(contender.cores)
+        own, webs = self._shares(contender)
         os.sched_setaffinity(self._web.pid, webs)
         with _empty(self._folder / contender.name) as folder:
             words = contender.command(self._course, folder)

@@ -47,6 +47,13 @@ def test_scaling_compares_pages_per_second() -> None:
     assert figures["crawl.limit_wrk_pages_per_s"] == (9_000.0, "pages/s")
 
 
+def test_scaling_over_cores_compares_with_one_process_beside_the_web() -> None:
+    runs = [result("joro"), result("joro_2", pages_per_s=850.0), result("joro_beside", pages_per_s=425.0)]
+    figures = crawl.compared(crawl.best(runs), None)
+    assert figures["crawl.scaling_cores"] == (2.0, "x")
+    assert "crawl.ratio_joro_beside" not in figures
+
+
 def test_the_share_of_the_web_is_told() -> None:
     assert crawl.compared(crawl.best([result("joro")]), None)["crawl.web_share"][0] == 0.2
 
@@ -87,7 +94,7 @@ def test_a_contender_says_what_it_misses(tmp_path: Path) -> None:
 
 
 def test_ours_takes_part_under_the_names_the_figures_use() -> None:
-    assert {"joro", "joro_2", *crawl.FLOORED} <= {each.name for each in CONTENDERS}
+    assert {"joro", "joro_2", "joro_beside", *crawl.FLOORED} <= {each.name for each in CONTENDERS}
 
 
 STACKS = """\
