@@ -113,8 +113,15 @@ def _wget(program: str, *options: str) -> Callable[[Course, Path], Command]:
     return command
 
 
+#: In the order of their turns: who is nearly as fast as we are runs in the same minute as we do.
 CONTENDERS = (
     Contender("joro", "robots.txt, politeness, WARC and durable frontier on", _joro(1)),
+    Contender(
+        "spider",
+        "Rust, through npm, one crawl over all hosts",
+        _rust,
+        needs=("node", install.NODE_ROOM / "node_modules" / "@spider-rs" / "spider-rs"),
+    ),
     Contender("joro_2", "the same with --processes 2", _joro(2), cores=2),
     Contender("joro_beside", "the same as joro, on one core with the web", _joro(1), beside_the_web=True),
     Contender("scrapy", "tuned, its own duplicate filter", _scrapy(), needs=(install.PYTHON,)),
@@ -131,12 +138,6 @@ CONTENDERS = (
         needs=(install.PYTHON,),
     ),
     Contender("crawlee", "Python, ParselCrawler, in memory, 50 at once", _crawlee, needs=(install.PYTHON,)),
-    Contender(
-        "spider",
-        "Rust, through npm, one crawl over all hosts",
-        _rust,
-        needs=("node", install.NODE_ROOM / "node_modules" / "@spider-rs" / "spider-rs"),
-    ),
     Contender(
         "wget2",
         "10 threads, a file per page",
