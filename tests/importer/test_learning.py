@@ -55,7 +55,7 @@ def test_a_page_seen_once_is_not_said_to_have_been_found_unchanged(tmp_path: Pat
     collection = collection_in(tmp_path)
     learn(collection, lore_of("a"), START, has_bytes=True)
     told = CliRunner().invoke(joro, ["explain", "-C", str(collection.path), URL]).output
-    assert "as far as is known: by what other pages do, no visit of its own could tell yet." in told
+    assert "Its change interval is not estimated yet." in told
 
 
 def test_robots_txt_is_no_page(tmp_path: Path) -> None:

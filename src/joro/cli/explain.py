@@ -97,8 +97,6 @@ def _keeping(found: Explanation) -> Iterator[str]:
         yield "  Its change interval is not estimated yet."
     else:
         seen = f"{care.changes} of {care.visits} visits found it changed"
-        if not care.visits:
-            seen = "by what other pages do, no visit of its own could tell yet"
         yield f"  It changes every {duration(found.change_interval_s)}, as far as is known: {seen}."
     if care is not None and care.interval_s:  # pages taken over have none before their first visit
         yield f"  A visit every {duration(care.interval_s)} is wished."
