@@ -9,8 +9,8 @@ What was fetched is counted by the web, not by the crawler.
 `pages_per_s` counts while the middle half of the pages was fetched: neither start-up nor the wait for the
 largest server at the end, which one request at a time cannot shorten. With two processes the web shares their
 two cores, so two figures say what a second process brings: `scaling_2` against one process that has a core to
-itself and the web another, where the web is a part of the bottleneck; `scaling_cores` against one process that
-shares its core with the web as two share theirs. Left out: TLS, DNS answers from afar, slow servers.
+itself and the web another, where the web is a part of the bottleneck; `scaling_cores` against one process
+that shares its core with the web as two share theirs. Left out: TLS, DNS answers from afar, slow servers.
 
     python -m bench.crawl                           everything, twenty minutes or so
     python -m bench.crawl --only joro,spider --rounds 1

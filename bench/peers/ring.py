@@ -123,6 +123,9 @@ class Match:
         names = "".join(f"{host['address']} {host['name']}\n" for host in hosts)
         (folder / "hosts").write_text(f"127.0.0.1 localhost\n{names}")
         subprocess.run(["mount", "--bind", folder / "hosts", "/etc/hosts"], check=True)
+        # It stands for other people's machines: it must not push whoever is measured off the core for every
+        # single request, as none of theirs could.
+        os.sched_setscheduler(web.pid, os.SCHED_BATCH, os.sched_param(0))
         self._cores = sorted(os.sched_getaffinity(0))
 
     def run(self, contender: Contender) -> Result:

@@ -77,3 +77,8 @@ def test_what_nobody_asked_for_was_not_visited() -> None:
 def test_one_page_is_not_called_pages() -> None:
     report = Report(found=1, visited=1, outcomes={"ok": 1})
     assert crawling.summary(report) == "1 page visited (1 ok), 0 waiting, 0.0 MB"
+
+
+def test_who_only_starts_robots_does_not_load_one() -> None:
+    code = "import sys, joro.cli.crawl; sys.exit('joro.robot' in sys.modules)"
+    assert not subprocess.run([sys.executable, "-c", code]).returncode

@@ -36,6 +36,16 @@ def test_a_link_arrives_once(tmp_path: Path) -> None:
     assert (sender.exchange.sent[1], reader.exchange.read[0]) == (1, 1)
 
 
+def test_mail_is_there_from_the_writers_commit_until_the_readers(tmp_path: Path) -> None:
+    sender, reader = Post(tmp_path, 0), Post(tmp_path, 1)
+    sender.exchange.offer(link("x"))
+    assert not reader.exchange.has_mail()
+    sender.commit()
+    assert reader.exchange.has_mail()
+    reader.commit()
+    assert not reader.exchange.has_mail()
+
+
 def test_what_was_never_committed_was_never_sent(tmp_path: Path) -> None:
     sender, reader = Post(tmp_path, 0), Post(tmp_path, 1)
     sender.exchange.offer(link("x"))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -223,3 +224,14 @@ def test_the_file_takes_little_room(tmp_path: Path) -> None:
         for number in range(50):
             limits.try_hold(f"10.0.0.{number}", time.monotonic())
     assert (tmp_path / "a").stat().st_blocks * 512 < 300_000
+
+
+def test_thousands_of_locks_do_not_lie_in_one_file_through_which_the_kernel_looks(tmp_path: Path) -> None:
+    with limits_at(tmp_path / "a") as limits:
+        holds = [limits.try_hold(f"10.0.{number >> 8}.{number & 255}", 0.0) for number in range(640)]
+        assert sum(hold is not None for hold in holds) > 630  # but for those that share a cell
+        inodes = {place.stat().st_ino for place in (tmp_path / "a-locks").iterdir()}
+        lines = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+        counts = Counter(inode for line in lines if (inode := int(line[5].split(":")[2])) in inodes)
+        assert counts.total() > 630
+        assert max(counts.values()) < 40

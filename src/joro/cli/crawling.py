@@ -11,7 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -23,12 +23,14 @@ from joro.coordinate.report import Report, total
 from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
 from joro.errors import JoroError, UsageError
-from joro.robot import Robot
 from joro.robotset import RobotSet
 from joro.store.collection import Collection
 from joro.store.layout import counts_in, reshare, set_share_count, share_count
 from joro.store.membership import is_unheard, membership, withdraw
 from joro.store.orders import OrderBook
+
+if TYPE_CHECKING:
+    from joro.robot import Robot
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ REFRESH = Command(("refresh",), keep_fresh=True, discovers=False)
 #: Robots of a set that was killed end by themselves, within this time.
 PATIENCE_S = 40.0
 #: A robot of a set reports so often.
-REPORT_EVERY_S = 0.5
+REPORT_EVERY_S = 0.2
 #: Seconds between two looks whether indexes should be merged.
 MERGE_EVERY_S = 60.0
 #: A free block of memory at least this large goes back to the machine at once.
@@ -77,8 +79,6 @@ def collect(
 
     Robots of a set are started by the same command.
     """
-    return_large_blocks()
-    spare_the_collector()
     collection = command.adapted(collection)
     count = processes or collection.config.machine.processes
     work_alone(collection)
@@ -150,15 +150,24 @@ async def _settle_accounts(collection: Collection, count: int) -> None:
     """Replay each share's archive and read its mail, until none is on its way."""
     for _ in range(2):  # what one robot sends in the first round, another reads in the second
         for number in range(count):
-            robot = Robot(collection, RealClock(), share=Share(number, count))
+            robot = _robot(collection, share=Share(number, count))
             robot.stop()
             await robot.collect([])
+
+
+def _robot(collection: Collection, **how: Any) -> Robot:
+    """A robot in this process; whoever only starts others need not load it (0.2 s)."""
+    from joro.robot import Robot
+
+    return_large_blocks()
+    spare_the_collector()
+    return Robot(collection, RealClock(), **how)
 
 
 async def _collect(
     collection: Collection, seeds: list[str], limit: int | None, quiet: bool, command: Command
 ) -> Report:
-    robot = Robot(collection, RealClock(), page_limit=limit, discovers=command.discovers)
+    robot = _robot(collection, page_limit=limit, discovers=command.discovers)
     return await run_shown(collection, robot.collect(seeds), robot.stop, robot.report, quiet)
 
 
@@ -235,15 +244,13 @@ async def _merging(collection: Collection) -> AsyncIterator[None]:
 def collect_share(collection: Collection, seeds: list[str], share: Share, command: Command = CRAWL) -> None:
     """One robot of a set: reports on standard output, ends when standard input does."""
     speak_above_the_progress()
-    return_large_blocks()
-    spare_the_collector()
     collection = command.adapted(collection)
     with collection.lock(f"robot-{share.number}", patience_s=PATIENCE_S):
         uvloop.run(_collect_share(collection, seeds, share, command))
 
 
 async def _collect_share(collection: Collection, seeds: list[str], share: Share, command: Command) -> None:
-    robot = Robot(collection, RealClock(), share=share, discovers=command.discovers)
+    robot = _robot(collection, share=share, discovers=command.discovers)
     reporter = asyncio.create_task(keep_reporting(robot.report, robot.stop))
     try:
         await robot.collect(seeds)

@@ -139,6 +139,10 @@ class Exchange:
         self._frontier.keep(f"read {other}", str(self.read[other]).encode())
         return links
 
+    def has_mail(self) -> bool:
+        """Is there a batch that was not read yet?"""
+        return any(self._arrived(other) for other in self._others())
+
     def _arrived(self, other: int) -> list[Path]:
         box = self._box(other, self._share.number)
         return [box / name for name in sorted(os.listdir(box)) if name.isdecimal()]

@@ -38,6 +38,9 @@ class Neighbours(Protocol):
     def wants_commit(self) -> bool:
         """Should the robot commit soon?"""
 
+    def has_mail(self) -> bool:
+        """Have links arrived? Asked by whoever has nothing else to do; others read them when they commit."""
+
     @property
     def is_parting(self) -> bool:
         """Does a server leave, so that all about it must be written down?"""

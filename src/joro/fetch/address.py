@@ -6,10 +6,11 @@ Never: waits; keeps an address when its holder dies, however it dies.
 Paper: S2 table 1 (no crowd of collectors at one address that has many host names), S4 (about ten seconds
        between visits to one address).
 
-The processes share a file. Each address has a cell in it, by hash: the moment it was last used, and as many
-bytes to lock as it may have holders. Locks belong to processes and the kernel frees them when one ends, so
-within the process holders are counted here. Two addresses that fall on one cell wait for each other: of ten
-thousand addresses in use, one in a hundred shares its cell, and we are only too polite to it.
+The processes share a file. Each address has a cell in it, by hash: the moment it was last used. Beside it lie
+files with bytes to lock, as many for each cell as it may have holders. Locks belong to processes and the
+kernel frees them when one ends, so within the process holders are counted here. Two addresses that fall on
+one cell wait for each other: of ten thousand addresses in use, one in a hundred shares its cell, and we are
+only too polite to it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ from joro.errors import CollectionError
 CELLS = 1 << 20
 #: The most holders an address may have; every cell has room for the locks of so many.
 MOST_HOLDERS = 64
+#: What can be locked of a cell: a place for each holder, and the moment it was last used.
+_GATE, _PLACES = MOST_HOLDERS, MOST_HOLDERS + 1
+#: Files with locks. For each lock that is taken the kernel looks through all others of the file: where three
+#: hundred were in one, the two calls of a visit took it 9 µs.
+LOCK_FILES = 64
 #: How a machine without IPv4 reaches the old web (RFC 6052).
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 #: How long to leave an address alone at which others are: they may be gone at any moment.
@@ -55,18 +61,21 @@ class Hold:
 class AddressLimits:
     """The addresses all processes of a machine are at.
 
-    One object to a process and file, made in the process that uses it: locks are not inherited, and closing
-    the file anywhere in a process lets go of all its locks.
+    One object to a process and path, made in the process that uses it: locks are not inherited, and closing
+    a file anywhere in a process lets go of all its locks.
     """
 
     def __init__(self, path: Path, per_address: int, *, alone: bool = False) -> None:
         self._is_alone = alone  # no other process uses the file: then counting is enough
         self.renew(per_address)
         self._held: dict[int, int] = {}  # cell → one bit for each of its locks that is ours
+        self._locks: list[int] = []
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._file = _opened(path)
             os.ftruncate(self._file, CELLS * 8)
             self._map = mmap.mmap(self._file, CELLS * 8)
+            if not alone:
+                self._locks = [_opened(place) for place in _lock_files(path)]
         except OSError as error:
             raise CollectionError(
                 f"{path} cannot be used ({error.strerror})", remedy="check the disk and permissions"
@@ -82,12 +91,12 @@ class AddressLimits:
         cell = _cell(address)
         ours = self._held.get(cell, 0)
         for place in range(self._per_address):
-            if not ours >> place & 1 and self._lock(cell * MOST_HOLDERS + place):
+            if not ours >> place & 1 and self._lock(cell, place):
                 break
         else:
             return None
         if not self._use(cell, now, interval_s):
-            self._unlock(cell * MOST_HOLDERS + place)
+            self._unlock(cell, place)
             return None
         self._held[cell] = ours | 1 << place
         return Hold(self, cell, place)
@@ -99,11 +108,10 @@ class AddressLimits:
         """
         if self._per_address == 1:
             return self._note(cell, now, interval_s)
-        gate = CELLS * MOST_HOLDERS + cell
-        if not self._lock(gate):
+        if not self._lock(cell, _GATE):
             return False
         rested = self._note(cell, now, interval_s)
-        self._unlock(gate)
+        self._unlock(cell, _GATE)
         return rested
 
     def _note(self, cell: int, now: float, interval_s: float) -> bool:
@@ -126,27 +134,39 @@ class AddressLimits:
             self._held[cell] = left
         else:
             del self._held[cell]
-        self._unlock(cell * MOST_HOLDERS + place)
+        self._unlock(cell, place)
 
     def close(self) -> None:
         """Let go of everything."""
         self._used_at.release()
         self._map.close()
-        os.close(self._file)
+        for file in (self._file, *self._locks):
+            os.close(file)
         self._held.clear()
 
-    def _lock(self, byte: int) -> bool:
+    def _lock(self, cell: int, place: int) -> bool:
         if self._is_alone:
             return True
+        file, byte = self._locks[cell % LOCK_FILES], cell * _PLACES + place
         try:
-            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
         except (BlockingIOError, PermissionError):
             return False
         return True
 
-    def _unlock(self, byte: int) -> None:
+    def _unlock(self, cell: int, place: int) -> None:
         if not self._is_alone:
-            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, byte)
+            fcntl.lockf(self._locks[cell % LOCK_FILES], fcntl.LOCK_UN, 1, cell * _PLACES + place)
+
+
+def _lock_files(path: Path) -> list[Path]:
+    folder = path.with_name(path.name + "-locks")
+    folder.mkdir(exist_ok=True)
+    return [folder / str(number) for number in range(LOCK_FILES)]
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
 
 @functools.lru_cache(maxsize=8_192)

@@ -156,6 +156,10 @@ class Member:
             return True
         return any(not self._premises.is_busy(server) for server in self._leaving)
 
+    def has_mail(self) -> bool:
+        """Whoever brings some wakes us (see `wants_commit`)."""
+        return False
+
     @property
     def is_parting(self) -> bool:
         return bool(self._leaving)

@@ -46,6 +46,7 @@ from joro.parse.payload import Payload, unwrap
 from joro.parse.rights import TDM_FILE
 from joro.robot.aftermath import aftermath
 from joro.robot.arrivals import Arrival, Arrivals
+from joro.robot.commits import Commits
 from joro.robot.endless import is_one_too_many
 from joro.robot.gate import Gate
 from joro.robot.keeper import Keeper
@@ -67,8 +68,6 @@ from joro.url import server_of
 
 #: The share of a robot that collects everything itself.
 ALONE = Share()
-#: A commit is due after so many visits even before `commit_every_s`: bounds the work a crash costs.
-COMMIT_EVERY_VISITS = 500
 #: Pages left out in one turn at most: the others want theirs, and memory holds what no commit has written.
 LEFT_OUT_AT_ONCE = 500
 #: How long visits under way may go on after `stop`.
@@ -84,14 +83,14 @@ class Robot:
     async def call_on(self, server: str) -> None:
         """One turn of one server: one request, all that it leads to, and when to come again."""
         self._forbidden = self._orders.forbids()
-        left_out = self._uncommitted
+        left_out = self._commits.visits
         refusal = self._refusal_of_all(server)
         errand = self._exclusions.errand(server) if refusal is None else None
         page, before = (Page(errand.url, 0, server), None) if errand else self._next_page(server, refusal)
         if page is None:
             # Its rules may have grown too old this very moment, and there may be more to be left out.
             again = refusal is None and self._exclusions.is_due(server)
-            await self._pass(server, again or self._uncommitted > left_out)
+            await self._pass(server, again or self._commits.visits > left_out)
             return
         visit = await self._visit(page, before, errand)
         if isinstance(visit, Later):
@@ -170,7 +169,7 @@ class Robot:
         one = Arrival(Visit(page, self._clock.now(), refusal), before)
         self._reading.read(one)
         self._close(one)
-        self._uncommitted += 1
+        self._commits.visits += 1
 
     def _take(self, server: str) -> Page | None:
         passes_due = self.frontier.server(server).due > 0 and self._turns.is_for_new(server)
@@ -212,7 +211,7 @@ class Robot:
             one.digest = self._archive.append(one.visit, self._reading.facts(one)).digest
         self.visits += 1
         self.revisits += one.before is not None
-        self._uncommitted += 1
+        self._commits.visits += 1
 
     def _close(self, one: Arrival) -> None:
         """Register the links of a page that was read, and be done with it."""
@@ -279,7 +278,7 @@ class Robot:
         server = visit.page.server
         record, delay_s = self.frontier.server(server), self._exclusions.crawl_delay_s(server)
         ready_at = self._manners.finished(record, visit, delay_s, self._clock.now())
-        self._has_promised |= self._manners.has_promised(record, visit)
+        self._commits.has_promised |= self._manners.has_promised(record, visit)
         return ready_at
 
     def _least_s(self, server: str, record: ServerRecord) -> float:
@@ -307,9 +306,7 @@ class Robot:
         self.visits = 0  # of this run; the frontier counts those of the collection
         self.revisits = 0  # those of them to pages visited before
         self._tries: dict[str, int] = {}
-        self._committed_at = clock.now()
-        self._uncommitted = 0
-        self._has_promised = False  # a longer pause, since the last commit
+        self._commits = Commits(clock, settings.archive.commit_every_s)
         self._stopping = False
         self._wakes_at = 0.0  # when `collect` looks for servers next, at the latest
         self._orders = OrderBook(collection.orders, clock.now)
@@ -361,11 +358,14 @@ class Robot:
         )
 
     def _commit_if_due(self) -> None:
-        late = self._clock.now() - self._committed_at >= self._settings.archive.commit_every_s
-        urgent = self._has_promised or self.neighbours.wants_commit
-        urgent |= self._standing.is_still and self._uncommitted > 0 and not len(self._callers)
-        if late or urgent or self._uncommitted >= COMMIT_EVERY_VISITS:
+        rests, others = self._rests, self.neighbours
+        if self._commits.is_due(rests=rests) or others.wants_commit or (rests and others.has_mail()):
             self._commit()
+
+    @property
+    def _rests(self) -> bool:
+        """Nobody is out, and nobody leaves unless something happens."""
+        return not len(self._callers) and (self._standing.is_still or not len(self._turns))
 
     def _commit(self, *, last: bool = False) -> None:
         """The archive first: after a crash it may be ahead of the frontier, never behind."""
@@ -380,9 +380,7 @@ class Robot:
         self._gate.make_room()
         self._gate.enter([*self.frontier.wake(), *due])
         self._keeper.plan_if_due()
-        self._committed_at = self._clock.now()
-        self._uncommitted = 0
-        self._has_promised = False
+        self._commits.done()
 
     def _read_mail(self) -> None:
         """Close the batches for other robots, and take in the links they sent, by rules that are our own."""
@@ -476,7 +474,7 @@ class Robot:
 
     def _seconds_to_wait(self) -> float:
         """Until a server is ready, or a commit or a look around is due."""
-        due_at = min(self._committed_at + self._settings.archive.commit_every_s, self._standing.looks_at)
+        due_at = min(self._commits.due_at(rests=self._rests), self._standing.looks_at)
         closes_at = self.neighbours.open_until
         if self._clock.now() < closes_at:
             nobody = self._callers.is_full or self._standing.is_still
