@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from joro.model import Outcome, Page, Visit
-from joro.robot.arrivals import MOST, PATIENCE_S, Arrival, Arrivals
+from joro.robot.arrivals import MOST, PATIENCE_S, SHARE, Arrival, Arrivals
 
 Batches = list[list[str]]
 
@@ -36,10 +36,16 @@ def test_who_is_alone_does_not_wait() -> None:
     assert batches == [["a"]]
 
 
-def test_all_who_are_out_are_taken_in_together() -> None:
-    arrivals, batches = gathering(out=3)
-    asyncio.run(bring(arrivals, "abc"))
-    assert batches == [["a", "b", "c"]]
+def test_a_share_of_those_who_are_out_is_taken_in_together() -> None:
+    arrivals, batches = gathering(out=3 * SHARE)
+    asyncio.run(bring(arrivals, "abcdef"))
+    assert batches == [["a", "b", "c"], ["d", "e", "f"]]
+
+
+def test_where_few_are_out_nobody_waits_for_somebody_slower() -> None:
+    arrivals, batches = gathering(out=2)
+    asyncio.run(bring(arrivals, "ab"))
+    assert batches == [["a"], ["b"]]
 
 
 def test_what_may_be_a_request_for_mercy_waits_for_nobody() -> None:
@@ -55,7 +61,7 @@ def test_no_more_are_taken_in_together_than_the_most() -> None:
 
 
 def test_patience_ends_though_others_are_still_out() -> None:
-    arrivals, batches = gathering(out=3)
+    arrivals, batches = gathering(out=3 * SHARE)
     asyncio.run(bring(arrivals, "a"))
     assert batches == [["a"]]
 
@@ -70,14 +76,14 @@ async def call_off(arrivals: Arrivals, names: str) -> None:
 
 
 def test_what_those_who_were_called_off_brought_is_not_lost() -> None:
-    arrivals, batches = gathering(out=3)
+    arrivals, batches = gathering(out=3 * SHARE)
     asyncio.run(call_off(arrivals, "ab"))
     assert batches == []
     arrivals.take_in()
     assert batches == [["a", "b"]]
 
 
-@pytest.mark.parametrize("out", [2, 3])
+@pytest.mark.parametrize("out", [2 * SHARE, 3 * SHARE])
 def test_everybody_hears_of_an_error(out: int) -> None:
     def fail(_: list[Arrival]) -> None:
         raise ValueError("no")
