@@ -25,7 +25,7 @@ from joro import config
 from joro.config import Config
 
 HERE = Path(__file__).parent
-#: Requests at once where one per server is kept: more than there are servers.
+#: Requests at once where one per server is kept: more than there are servers, where peers take part.
 CONCURRENCY = 400
 
 Command = list[str]
@@ -64,7 +64,7 @@ class Contender:
 def _joro(processes: int) -> Callable[[Course, Path], Command]:
     def command(course: Course, folder: Path) -> Command:
         tables = tomllib.loads(config.render(course.settings))
-        tables.setdefault("fetch", {})["sockets"] = CONCURRENCY
+        tables.setdefault("fetch", {})["sockets"] = max(CONCURRENCY, len(course.names.read_text().split()))
         tables.setdefault("politeness", {})["interval_s"] = 0.0
         tables.setdefault("scope", {}).update(hops=255, cgi_hops=255)
         collection = folder / "web"

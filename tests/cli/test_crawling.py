@@ -82,3 +82,15 @@ def test_one_page_is_not_called_pages() -> None:
 def test_who_only_starts_robots_does_not_load_one() -> None:
     code = "import sys, joro.cli.crawl; sys.exit('joro.robot' in sys.modules)"
     assert not subprocess.run([sys.executable, "-c", code]).returncode
+
+
+def test_what_is_garbage_already_is_not_kept_for_ever_with_what_is_loaded() -> None:
+    code = (
+        "import gc, sys, weakref, joro.cli.crawling as crawling\n"
+        "class Robot: pass\n"
+        "gc.disable()\n"
+        "robot = Robot(); robot.itself = robot; seen = weakref.ref(robot); del robot\n"
+        "crawling.spare_the_collector()\n"
+        "sys.exit(seen() is not None)"
+    )
+    assert not subprocess.run([sys.executable, "-c", code]).returncode

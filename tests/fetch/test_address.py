@@ -231,7 +231,7 @@ def test_thousands_of_locks_do_not_lie_in_one_file_through_which_the_kernel_look
         holds = [limits.try_hold(f"10.0.{number >> 8}.{number & 255}", 0.0) for number in range(640)]
         assert sum(hold is not None for hold in holds) > 630  # but for those that share a cell
         inodes = {place.stat().st_ino for place in (tmp_path / "a-locks").iterdir()}
-        lines = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+        lines = [line.split() for line in Path("/proc/locks").read_text().splitlines() if "->" not in line]
         counts = Counter(inode for line in lines if (inode := int(line[5].split(":")[2])) in inodes)
         assert counts.total() > 630
         assert max(counts.values()) < 40

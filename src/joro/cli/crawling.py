@@ -159,14 +159,21 @@ def _robot(collection: Collection, **how: Any) -> Robot:
     """A robot in this process; whoever only starts others need not load it (0.2 s)."""
     from joro.robot import Robot
 
+    return Robot(collection, RealClock(), **how)
+
+
+def _get_ready() -> None:
+    """Everything that a robot needs is loaded, and there is none yet: the one to come stays till the end."""
+    import joro.robot  # noqa: F401
+
     return_large_blocks()
     spare_the_collector()
-    return Robot(collection, RealClock(), **how)
 
 
 async def _collect(
     collection: Collection, seeds: list[str], limit: int | None, quiet: bool, command: Command
 ) -> Report:
+    _get_ready()
     robot = _robot(collection, page_limit=limit, discovers=command.discovers)
     return await run_shown(collection, robot.collect(seeds), robot.stop, robot.report, quiet)
 
@@ -250,6 +257,7 @@ def collect_share(collection: Collection, seeds: list[str], share: Share, comman
 
 
 async def _collect_share(collection: Collection, seeds: list[str], share: Share, command: Command) -> None:
+    _get_ready()
     robot = _robot(collection, share=share, discovers=command.discovers)
     reporter = asyncio.create_task(keep_reporting(robot.report, robot.stop))
     try:
@@ -296,8 +304,10 @@ def return_large_blocks() -> None:
 def spare_the_collector() -> None:
     """What is loaded by now stays: the garbage collector need not look through it again and again.
 
-    Nor after every few hundred things that a crawl makes, nearly none of which is garbage.
+    Nor after every few hundred things that a crawl makes, nearly none of which is garbage. What is garbage now
+    goes before: robots that have settled accounts, with all their tables.
     """
+    gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS)
 

@@ -109,6 +109,11 @@ class Straight:
         return not (self._found or self._closed or self._unsent or self._arrived)
 
     @property
+    def has_mail(self) -> bool:
+        """Have links come that no commit has taken in?"""
+        return bool(self._arrived)
+
+    @property
     def is_connected(self) -> bool:
         """Can JetStream be reached?"""
         return self._client is not None and self._client.is_connected

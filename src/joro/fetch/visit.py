@@ -18,7 +18,7 @@ from typing import Protocol
 from joro.clock import Clock
 from joro.config import Fetch, Identity
 from joro.errors import ConfigError
-from joro.fetch.address import AddressLimits, Hold
+from joro.fetch.address import LOCK_FILES, AddressLimits, Hold
 from joro.fetch.guard import Guard
 from joro.fetch.guests import Guests
 from joro.fetch.http import Client, Exchange, Limits
@@ -291,7 +291,7 @@ def _limits(settings: Fetch) -> Limits:
 def _idle(sockets: int) -> int:
     """Connections to keep open between visits: three for each in use, if we may have so many files."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(0, min(3 * sockets, files // 2 - sockets))
+    return max(0, min(3 * sockets, files // 2 - LOCK_FILES - sockets))
 
 
 #: A longer validator is more trouble than a second download.

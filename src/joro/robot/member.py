@@ -157,8 +157,8 @@ class Member:
         return any(not self._premises.is_busy(server) for server in self._leaving)
 
     def has_mail(self) -> bool:
-        """Whoever brings some wakes us (see `wants_commit`)."""
-        return False
+        """Have links come straight from others? What the manager sends is in `wants_commit`."""
+        return self._straight is not None and self._straight.has_mail
 
     @property
     def is_parting(self) -> bool:

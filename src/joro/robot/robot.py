@@ -364,8 +364,9 @@ class Robot:
 
     @property
     def _rests(self) -> bool:
-        """Nobody is out, and nobody leaves unless something happens."""
-        return not len(self._callers) and (self._standing.is_still or not len(self._turns))
+        """Nobody is out, and nobody leaves before mail comes, or before we may."""
+        waits = not self.neighbours.alone and not len(self._turns)
+        return not len(self._callers) and (self._standing.is_still or waits)
 
     def _commit(self, *, last: bool = False) -> None:
         """The archive first: after a crash it may be ahead of the frontier, never behind."""
