@@ -304,8 +304,8 @@ def return_large_blocks() -> None:
 def spare_the_collector() -> None:
     """What is loaded by now stays: the garbage collector need not look through it again and again.
 
-    Nor after every few hundred things that a crawl makes, nearly none of which is garbage. What is garbage now
-    goes before: robots that have settled accounts, with all their tables.
+    Nor after every few hundred things that a crawl makes, nearly none of which is garbage. What is garbage by
+    now goes before: robots that have settled accounts, with all their tables.
     """
     gc.collect()
     gc.freeze()
