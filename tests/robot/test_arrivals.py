@@ -5,88 +5,100 @@ import asyncio
 import pytest
 
 from joro.model import Outcome, Page, Visit
-from joro.robot.arrivals import MOST, PATIENCE_S, SHARE, Arrival, Arrivals
+from joro.robot.arrivals import MOST, Arrival, Arrivals
 
 Batches = list[list[str]]
+#: Turns of the loop, after which whoever waits for somebody waits in vain.
+TURNS = 5
 
 
 def arrival(name: str, outcome: Outcome = Outcome.OK) -> Arrival:
     return Arrival(Visit(Page(f"http://a.example/{name}", 0, "http://a.example"), 0.0, outcome), None)
 
 
-def gathering(out: int) -> tuple[Arrivals, Batches]:
+def gathering() -> tuple[Arrivals, Batches]:
     batches: Batches = []
 
     def take_in(arrivals: list[Arrival]) -> None:
         batches.append([one.visit.page.url[-1] for one in arrivals])
 
-    return Arrivals(take_in, lambda: out), batches
+    return Arrivals(take_in), batches
 
 
-async def bring(arrivals: Arrivals, names: str) -> list[BaseException | None]:
-    async with asyncio.timeout(100 * PATIENCE_S):
-        return await asyncio.gather(
-            *(arrivals.bring(arrival(name)) for name in names), return_exceptions=True
-        )
+async def turn(times: int = TURNS) -> None:
+    for _ in range(times):
+        await asyncio.sleep(0)
 
 
-def test_who_is_alone_does_not_wait() -> None:
-    arrivals, batches = gathering(out=1)
+async def bring(arrivals: Arrivals, names: str, *, turns_apart: int = 0) -> list[BaseException | None]:
+    """One by one, and how each ended."""
+    callers = []
+    for name in names:
+        callers.append(asyncio.create_task(arrivals.bring(arrival(name))))
+        await turn(turns_apart)
+    await turn()
+    assert all(caller.done() for caller in callers)
+    return [caller.exception() for caller in callers]
+
+
+def test_who_is_alone_waits_for_nobody() -> None:
+    arrivals, batches = gathering()
     asyncio.run(bring(arrivals, "a"))
     assert batches == [["a"]]
 
 
-def test_a_share_of_those_who_are_out_is_taken_in_together() -> None:
-    arrivals, batches = gathering(out=3 * SHARE)
-    asyncio.run(bring(arrivals, "abcdef"))
-    assert batches == [["a", "b", "c"], ["d", "e", "f"]]
+def test_those_who_come_together_are_taken_in_together() -> None:
+    arrivals, batches = gathering()
+    asyncio.run(bring(arrivals, "abc"))
+    assert batches == [["a", "b", "c"]]
 
 
-def test_where_few_are_out_nobody_waits_for_somebody_slower() -> None:
-    arrivals, batches = gathering(out=2)
-    asyncio.run(bring(arrivals, "ab"))
-    assert batches == [["a"], ["b"]]
+def test_whoever_is_right_behind_is_waited_for() -> None:
+    arrivals, batches = gathering()
+    asyncio.run(bring(arrivals, "abc", turns_apart=1))
+    assert batches == [["a", "b", "c"]]
+
+
+def test_who_comes_later_is_not_waited_for() -> None:
+    arrivals, batches = gathering()
+    asyncio.run(bring(arrivals, "abc", turns_apart=TURNS))
+    assert batches == [["a"], ["b"], ["c"]]
 
 
 def test_what_may_be_a_request_for_mercy_waits_for_nobody() -> None:
-    arrivals, batches = gathering(out=1_000)
-    asyncio.run(arrivals.bring(arrival("a", Outcome.THROTTLED)))
+    arrivals, batches = gathering()
+    with pytest.raises(StopIteration):  # it is done without a single turn of a loop
+        arrivals.bring(arrival("a", Outcome.THROTTLED)).send(None)
     assert batches == [["a"]]
 
 
 def test_no_more_are_taken_in_together_than_the_most() -> None:
-    arrivals, batches = gathering(out=1_000)
-    asyncio.run(bring(arrivals, "a" * 2 * MOST))
-    assert [len(batch) for batch in batches] == [MOST, MOST]
-
-
-def test_patience_ends_though_others_are_still_out() -> None:
-    arrivals, batches = gathering(out=3 * SHARE)
-    asyncio.run(bring(arrivals, "a"))
-    assert batches == [["a"]]
+    arrivals, batches = gathering()
+    asyncio.run(bring(arrivals, "a" * (2 * MOST + 1)))
+    assert [len(batch) for batch in batches] == [MOST, MOST, 1]
 
 
 async def call_off(arrivals: Arrivals, names: str) -> None:
     callers = [asyncio.create_task(arrivals.bring(arrival(name))) for name in names]
-    await asyncio.sleep(0)
+    await turn(1)
     for caller in callers:
         caller.cancel()
     await asyncio.wait(callers)
-    await asyncio.sleep(2 * PATIENCE_S)
+    await turn()
 
 
 def test_what_those_who_were_called_off_brought_is_not_lost() -> None:
-    arrivals, batches = gathering(out=3 * SHARE)
+    arrivals, batches = gathering()
     asyncio.run(call_off(arrivals, "ab"))
     assert batches == []
     arrivals.take_in()
     assert batches == [["a", "b"]]
 
 
-@pytest.mark.parametrize("out", [2 * SHARE, 3 * SHARE])
-def test_everybody_hears_of_an_error(out: int) -> None:
+@pytest.mark.parametrize("names", ["ab", "a" * MOST])
+def test_everybody_hears_of_an_error(names: str) -> None:
     def fail(_: list[Arrival]) -> None:
         raise ValueError("no")
 
-    arrivals = Arrivals(fail, lambda: out)
-    assert [str(end) for end in asyncio.run(bring(arrivals, "ab"))] == ["no", "no"]
+    ends = asyncio.run(bring(Arrivals(fail), names))
+    assert [str(end) for end in ends] == ["no"] * len(names)

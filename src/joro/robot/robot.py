@@ -318,7 +318,7 @@ class Robot:
         )
         self._visitor = Visitor(settings.fetch, user_agent=agent, clock=clock, limits=limits)
         self._callers = Callers(self.call_on, self._next_server, settings.fetch.sockets, clock.real_s)
-        self._arrivals = Arrivals(self._take_in, self._callers.__len__, clock.real_s)
+        self._arrivals = Arrivals(self._take_in)
         self.frontier: Frontier = (Movable if joined else Frontier)(collection.frontier / share.folder)
         self._traps = Traps(self.frontier.trap_state, self.frontier.has_server)
         self._exclusions = Exclusions(
