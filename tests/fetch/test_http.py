@@ -119,6 +119,30 @@ def test_a_connection_the_server_closed_meanwhile_is_no_failure(wait_s: float, o
     assert run(scenario()) == (None, 2)
 
 
+@pytest.mark.parametrize("close", [False, True])
+def test_who_wants_a_kept_connection_gets_no_new_one(close: bool) -> None:
+    async def scenario() -> tuple[list[bool], int]:
+        async with scripted(HELLO, close=close) as web, open_client() as client:
+            found = []
+            for kept in (False, True, False):
+                one = await client.get("http://a.example/", address="127.0.0.1", port=web.port, kept=kept)
+                found.append(one.hung_up)
+                assert (one.response is None) == one.hung_up
+                await asyncio.sleep(1.2)  # libcurl looks after a second
+            return found, web.connections
+
+    assert run(scenario()) == (([False, True, False], 2) if close else ([False, False, False], 1))
+
+
+def test_who_wants_a_kept_connection_where_none_was_gets_none() -> None:
+    async def scenario() -> tuple[bool, int]:
+        async with scripted(HELLO) as web, open_client() as client:
+            one = await client.get("http://a.example/", address="127.0.0.1", port=web.port, kept=True)
+            return one.hung_up, web.connections
+
+    assert run(scenario()) == (True, 0)
+
+
 def test_a_request_at_which_the_connection_is_cut_is_not_sent_again() -> None:
     async def cut(writer: asyncio.StreamWriter) -> None:
         writer.close()

@@ -112,6 +112,14 @@ def test_a_run_ends_when_the_connection_is_cut_and_the_pause_may_be_longer() -> 
     assert [life.wait(visit(kept_alive=alive)) for alive in (True, True, False, True)] == [0, 0, 60, 0]
 
 
+def test_a_run_that_was_to_go_on_is_over_when_the_server_has_hung_up() -> None:
+    life = Life(Politeness(run_pages=100, run_pause_s=60.0))
+    ended_at = life.now
+    assert life.wait(visit(kept_alive=True)) == 0
+    assert life.manners.run_ended("http://a.example", life.record, None) == ended_at + 60
+    assert (life.record.run, life.record.ready_at) == (0, ended_at + 60)
+
+
 def test_there_are_no_runs_by_default_nor_against_a_crawl_delay() -> None:
     assert Life(Politeness()).wait(visit(kept_alive=True)) == 20
     assert Life(Politeness(run_pages=9)).wait(visit(kept_alive=True), crawl_delay_s=1) == 20

@@ -23,6 +23,7 @@ class Exchange(Struct):
     kept_alive: bool = False
     certificate: str = ""
     held_off_s: float = 0.0  # nothing left the breaker or proxy; do not try again for so long
+    hung_up: bool = False  # nobody was asked: the connection it was to go over is gone
 
 
 class Limits(Struct, frozen=True):

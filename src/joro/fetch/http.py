@@ -115,20 +115,26 @@ class Client:
         fields: Sequence[str] = (),
         proxy_fields: Sequence[str] = (),
         once: bool = True,
+        kept: bool = False,
     ) -> Exchange:
         """GET one URL from exactly `address`:`port`; from "" only a proxy can, which then resolves the name.
 
         `proxy_fields` are for the proxy alone: they are neither passed on nor archived. Without `once` a
-        request that found its connection cut is sent again at once on a new one.
+        request that found its connection cut is sent again at once on a new one. `kept`: on no connection but
+        one that is open already; where there is none, `hung_up` says so.
         """
         if self._is_lean and address and (host := _plain_host(url)):
-            return await self._lean.get((address, port, host), self._request(url, fields), once=once)
+            return await self._lean.get(
+                (address, port, host), self._request(url, fields), once=once, kept=kept
+            )
         line = self._spare.pop() if self._spare else self._new_line()
         place = _place(address, port)
         if self._route.breaker:
             proxy_fields = [f"{_CONNECT_FIELD}: {place}", *proxy_fields]
             place = ""
-        line.prepare(url, place, fields, proxy_fields, once=once)
+        # Whoever is in between keeps connections for everybody: an open one says nothing about the server.
+        kept = kept and not self._route.between
+        line.prepare(url, place, fields, proxy_fields, once=once, kept=kept)
         try:
             code, message = await self._multi.perform(line.curl)
             exchange = line.exchange(code, message, self._request(url, fields))
@@ -254,16 +260,22 @@ class _Line:
         self._is_paused = False
         self._once = False
         self._was_asked = False
+        self._kept = False
+        self._wanted_another = False
         curl.setopt(pycurl.PREREQFUNCTION, self._may_ask)
         curl.setopt(pycurl.HEADERFUNCTION, self._head.write)
         curl.setopt(pycurl.WRITEFUNCTION, self._take)
 
     def prepare(
-        self, url: str, place: str, fields: Sequence[str], proxy_fields: Sequence[str], *, once: bool
-    ) -> None:
+        self, url: str, place: str, fields: Sequence[str], proxy_fields: Sequence[str], *,
+        once: bool, kept: bool,
+    ) -> None:  # fmt: skip
         """Say what to ask for; what has not changed since the last transfer is not said again."""
         self._once = once
         setopt = self.curl.setopt
+        if kept != self._kept:
+            setopt(pycurl.OPENSOCKETFUNCTION, self._open_none if kept else None)
+            self._kept = kept
         setopt(pycurl.URL, url)
         self._is_tls = url.startswith("https:")
         if place != self._place:
@@ -287,7 +299,7 @@ class _Line:
         self._body = BytesIO()
         self.size = 0
         self._is_full = False
-        self._was_asked = False
+        self._was_asked = self._wanted_another = False
         return True
 
     def resume(self) -> None:
@@ -301,6 +313,11 @@ class _Line:
         verdict: int = pycurl.PREREQFUNC_ABORT if self._once and self._was_asked else pycurl.PREREQFUNC_OK
         self._was_asked = True
         return verdict
+
+    def _open_none(self, *_: object) -> int:
+        self._wanted_another = True
+        bad: int = pycurl.SOCKET_BAD
+        return bad
 
     def _take(self, chunk: bytes) -> int | None:
         """Keep body bytes up to the limit; -1 tells libcurl to hang up."""
@@ -322,7 +339,9 @@ class _Line:
         head = final_head(self._head.getvalue())
         if not head:
             outcome = _OUTCOMES.get(code, Outcome.UNREACHABLE)
-            return Exchange(outcome, request, None, message, connected=self._was_connected(code))
+            connected = self._was_connected(code)
+            hung_up = self._wanted_another and not self._was_asked
+            return Exchange(outcome, request, None, message, connected, hung_up=hung_up)
         status = status_of(head)
         if len(head) > self._limits.head_bytes or status is None:
             return Exchange(Outcome.MALFORMED, request, None, message or "malformed response head")

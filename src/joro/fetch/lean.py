@@ -16,6 +16,7 @@ import select
 from joro.fetch.exchange import Exchange, Limits
 from joro.fetch.line import Line, Place
 from joro.fetch.room import Room
+from joro.model import Outcome
 
 #: The sockets we look at before the event loop has its turn again.
 _BATCH = 256
@@ -46,13 +47,15 @@ class Lean:
         """Transfers that have not ended."""
         return len(self._busy)
 
-    async def get(self, place: Place, request: bytes, *, once: bool) -> Exchange:
+    async def get(self, place: Place, request: bytes, *, once: bool, kept: bool = False) -> Exchange:
         """Send `request` and read what comes back; see `http.Client.get`."""
         line = self._idle_line(place)
         if line is not None:
             exchange = await self._ask(line, request)
             if once or not line.was_cut_at_once:
                 return exchange
+        if kept:
+            return Exchange(Outcome.UNREACHABLE, request, detail="the server hung up", hung_up=True)
         return await self._ask(self._new_line(place), request)
 
     async def close(self) -> None:

@@ -103,6 +103,13 @@ class Manners:
         pause = max(interval, settings.run_pause_s if settings.run_pages > 1 else 0.0)
         return pause * self.stretch(server)
 
+    def run_ended(self, server: str, record: ServerRecord, crawl_delay_s: float | None) -> float:
+        """Its run was to go on, but the server has hung up: the moment from which the next one may begin."""
+        record.run = 0
+        pause = self.usual_s(server, record, crawl_delay_s)
+        record.ready_at = max(record.ready_at, self.next_open(server, record.ended_at + pause))
+        return record.ready_at
+
     def has_promised(self, record: ServerRecord, visit: Visit) -> bool:
         """Was the visit just `finished` one after which the server was promised more than the usual pause?
 

@@ -41,10 +41,11 @@ def user_agent(identity: Identity, version: str) -> str:
 class Later:
     """The server was not asked: too many are at its address, its hours are over, or the breaker forbids it or
     is not there; come again then. Where an address is named, others may be before it there: it is to wait in
-    line."""
+    line. `hung_up`: it was in a run, and has closed the connection."""
 
     at: float
     line: str = ""
+    hung_up: bool = False
 
 
 class Lines(Protocol):
@@ -106,7 +107,7 @@ class Visitor:
         A dead server is an observation, just as a 404 is: the schedule learns from both. `pause_s` is how
         long its address must have been left alone before. `once`: the server gets no second request
         without a pause, even if it cut the connection at the first. `in_run`: it was asked just now and is
-        asked on, whoever waits for its address.
+        asked on, whoever waits for its address, but only on the connection it left open.
         """
         host = _host_of(page.server or server_of(page.url))
         ask = self._ask if self.guests is None else self._ask_beside_guests
@@ -198,13 +199,15 @@ class Visitor:
                 return Later(limits.free_at(address, start, pause_s), "" if in_run else address)
             try:
                 exchange = await self._client.get(
-                    page.url, address=address, port=port, fields=fields, once=once
+                    page.url, address=address, port=port, fields=fields, once=once, kept=in_run
                 )
             finally:
                 if held is not None:
                     self._release(held, address, pause_s)
             if exchange.connected:
                 break
+        if exchange.hung_up:
+            return Later(start, hung_up=True)
         if exchange.held_off_s:
             return Later(self._clock.now() + exchange.held_off_s)
         return self._report(page, start, exchange, address)

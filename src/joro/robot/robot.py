@@ -94,7 +94,8 @@ class Robot:
             return
         visit = await self._visit(page, before, errand)
         if isinstance(visit, Later):
-            self._postpone(page, errand, visit.at, visit.line)
+            until = self._run_ended(server) if visit.hung_up else visit.at
+            self._postpone(page, errand, until, visit.line)
             return
         if errand is None:
             self._exclusions.used(server)
@@ -280,6 +281,11 @@ class Robot:
         ready_at = self._manners.finished(record, visit, delay_s, self._clock.now())
         self._commits.has_promised |= self._manners.has_promised(record, visit)
         return ready_at
+
+    def _run_ended(self, server: str) -> float:
+        """When a server may be visited again that has hung up meanwhile."""
+        record, delay_s = self.frontier.server(server), self._exclusions.crawl_delay_s(server)
+        return self._manners.run_ended(server, record, delay_s)
 
     def _least_s(self, server: str, record: ServerRecord) -> float:
         return self._manners.usual_s(server, record, self._exclusions.crawl_delay_s(server))
