@@ -143,14 +143,16 @@ def test_who_wants_a_kept_connection_where_none_was_gets_none() -> None:
     assert run(scenario()) == (True, 0)
 
 
-def test_a_request_at_which_the_connection_is_cut_is_not_sent_again() -> None:
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_request_at_which_the_connection_is_cut_is_not_sent_again(kept: bool) -> None:
     async def cut(writer: asyncio.StreamWriter) -> None:
         writer.close()
 
     async def scenario() -> tuple[Outcome | None, bool, int]:
         async with scripted(HELLO, cut, HELLO) as web, open_client() as client:
             await client.get("http://a.example/", address="127.0.0.1", port=web.port)
-            second = await client.get("http://a.example/", address="127.0.0.1", port=web.port)
+            second = await client.get("http://a.example/", address="127.0.0.1", port=web.port, kept=kept)
+            assert not second.hung_up
             seen = len(web.requests)
             third = await client.get("http://a.example/", address="127.0.0.1", port=web.port)
             assert third.outcome is None

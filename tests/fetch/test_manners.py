@@ -116,8 +116,22 @@ def test_a_run_that_was_to_go_on_is_over_when_the_server_has_hung_up() -> None:
     life = Life(Politeness(run_pages=100, run_pause_s=60.0))
     ended_at = life.now
     assert life.wait(visit(kept_alive=True)) == 0
-    assert life.manners.run_ended("http://a.example", life.record, None) == ended_at + 60
+    assert life.manners.run_ended("http://a.example", life.record) == ended_at + 60
     assert (life.record.run, life.record.ready_at) == (0, ended_at + 60)
+
+
+def test_who_hung_up_gets_the_pause_that_its_last_visit_would_have_had_as_the_end_of_the_run() -> None:
+    ends = []
+    for alive in (True, False):
+        life = Life(Politeness(run_pages=100, interval_s=10.0))
+        life.manners.stretch = lambda server: 3.0
+        for _ in range(4):
+            life.wait(visit(kept_alive=True))
+        life.wait(visit(kept_alive=alive), fast=True)
+        ends.append(
+            life.manners.run_ended("http://a.example", life.record) if alive else life.record.ready_at
+        )
+    assert ends[0] == ends[1] == 1_000_000 + 3 * 5 + 2 * 5
 
 
 def test_there_are_no_runs_by_default_nor_against_a_crawl_delay() -> None:

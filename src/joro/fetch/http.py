@@ -339,7 +339,7 @@ class _Line:
         head = final_head(self._head.getvalue())
         if not head:
             outcome = _OUTCOMES.get(code, Outcome.UNREACHABLE)
-            connected = self._was_connected(code)
+            connected = self._was_asked or self._was_connected(code)
             hung_up = self._wanted_another and not self._was_asked
             return Exchange(outcome, request, None, message, connected, hung_up=hung_up)
         status = status_of(head)

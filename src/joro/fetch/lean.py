@@ -49,10 +49,10 @@ class Lean:
 
     async def get(self, place: Place, request: bytes, *, once: bool, kept: bool = False) -> Exchange:
         """Send `request` and read what comes back; see `http.Client.get`."""
-        line = self._idle_line(place)
+        line = self._idle_line(place, must_live=kept)
         if line is not None:
             exchange = await self._ask(line, request)
-            if once or not line.was_cut_at_once:
+            if once or kept or not line.was_cut_at_once:
                 return exchange
         if kept:
             return Exchange(Outcome.UNREACHABLE, request, detail="the server hung up", hung_up=True)
@@ -89,12 +89,12 @@ class Lean:
             self._idle.pop(next(iter(self._idle))).hang_up()
         return Line(place, epoll=self._epoll, lines=self._lines, limits=self._limits, room=self._room)
 
-    def _idle_line(self, place: Place) -> Line | None:
+    def _idle_line(self, place: Place, *, must_live: bool) -> Line | None:
         line = self._idle.pop(place, None)
         if line is None or not line.is_open:
             return None
         idle_s = self._loop.time() - line.since
-        if idle_s > self._keep_alive_s or (idle_s > _FRESH_S and line.is_stale()):
+        if idle_s > self._keep_alive_s or ((must_live or idle_s > _FRESH_S) and line.is_stale()):
             line.hang_up()
             return None
         return line

@@ -84,17 +84,22 @@ class Manners:
         pause = max(
             _suspension_s(settings, record, visit, now), self._punishment_s(settings, record, visit, interval)
         )
+        stretch = self.stretch(visit.page.server)
+        rest = max(pause, interval, settings.run_pause_s if settings.run_pages > 1 else 0.0)
+        # Visits take time, too: from beginning to beginning it must be `stretch` times as long.
+        rest = rest * stretch + (stretch - 1.0) * (record.run + 1) * visit.elapsed_s
         if runs and pause == 0.0 and _goes_on(settings, record, visit):
-            record.run += 1
+            record.run, record.rest_s = record.run + 1, rest
         else:
-            pause = max(pause, interval, settings.run_pause_s if settings.run_pages > 1 else 0.0)
-            stretch = self.stretch(visit.page.server)
-            # Visits take time, too: from beginning to beginning it must be `stretch` times as long.
-            pause = pause * stretch + (stretch - 1.0) * (record.run + 1) * visit.elapsed_s
-            record.run = 0
+            record.run, record.rest_s, pause = 0, 0.0, rest
         record.ended_at = now
         record.ready_at = self.next_open(visit.page.server, now + pause)
         return record.ready_at
+
+    def has_pauses(self, server: str) -> bool:
+        """Are there requests to the server that must not follow at once?"""
+        settings = self.of(server)
+        return settings.interval_s > 0 or (settings.run_pages > 1 and settings.run_pause_s > 0)
 
     def usual_s(self, server: str, record: ServerRecord, crawl_delay_s: float | None) -> float:
         """Seconds between two visits to a server that is answering, whatever became of the last one."""
@@ -103,11 +108,10 @@ class Manners:
         pause = max(interval, settings.run_pause_s if settings.run_pages > 1 else 0.0)
         return pause * self.stretch(server)
 
-    def run_ended(self, server: str, record: ServerRecord, crawl_delay_s: float | None) -> float:
+    def run_ended(self, server: str, record: ServerRecord) -> float:
         """Its run was to go on, but the server has hung up: the moment from which the next one may begin."""
-        record.run = 0
-        pause = self.usual_s(server, record, crawl_delay_s)
-        record.ready_at = max(record.ready_at, self.next_open(server, record.ended_at + pause))
+        record.ready_at = max(record.ready_at, self.next_open(server, record.ended_at + record.rest_s))
+        record.run, record.rest_s = 0, 0.0
         return record.ready_at
 
     def has_promised(self, record: ServerRecord, visit: Visit) -> bool:

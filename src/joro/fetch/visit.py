@@ -107,7 +107,7 @@ class Visitor:
         A dead server is an observation, just as a 404 is: the schedule learns from both. `pause_s` is how
         long its address must have been left alone before. `once`: the server gets no second request
         without a pause, even if it cut the connection at the first. `in_run`: it was asked just now and is
-        asked on, whoever waits for its address, but only on the connection it left open.
+        asked on, whoever waits for its address; with `once` only on the connection it left open.
         """
         host = _host_of(page.server or server_of(page.url))
         ask = self._ask if self.guests is None else self._ask_beside_guests
@@ -199,7 +199,7 @@ class Visitor:
                 return Later(limits.free_at(address, start, pause_s), "" if in_run else address)
             try:
                 exchange = await self._client.get(
-                    page.url, address=address, port=port, fields=fields, once=once, kept=in_run
+                    page.url, address=address, port=port, fields=fields, once=once, kept=in_run and once
                 )
             finally:
                 if held is not None:

@@ -94,8 +94,8 @@ class Robot:
             return
         visit = await self._visit(page, before, errand)
         if isinstance(visit, Later):
-            until = self._run_ended(server) if visit.hung_up else visit.at
-            self._postpone(page, errand, until, visit.line)
+            at = self._manners.run_ended(server, self.frontier.server(server)) if visit.hung_up else visit.at
+            self._postpone(page, errand, at, visit.line)
             return
         if errand is None:
             self._exclusions.used(server)
@@ -114,7 +114,7 @@ class Robot:
 
     async def _visit(self, page: Page, before: PageRecord | None, errand: Errand | None) -> Visit | Later:
         server = page.server
-        once = self._manners.of(server).interval_s > 0
+        once = self._manners.has_pauses(server)
         fields = validators(self._keeper.validators(before)) if before is not None else ()
         try:
             in_run = self.frontier.server(server).run > 0
@@ -281,11 +281,6 @@ class Robot:
         ready_at = self._manners.finished(record, visit, delay_s, self._clock.now())
         self._commits.has_promised |= self._manners.has_promised(record, visit)
         return ready_at
-
-    def _run_ended(self, server: str) -> float:
-        """When a server may be visited again that has hung up meanwhile."""
-        record, delay_s = self.frontier.server(server), self._exclusions.crawl_delay_s(server)
-        return self._manners.run_ended(server, record, delay_s)
 
     def _least_s(self, server: str, record: ServerRecord) -> float:
         return self._manners.usual_s(server, record, self._exclusions.crawl_delay_s(server))

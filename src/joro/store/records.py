@@ -91,6 +91,7 @@ class ServerRecord(msgspec.Struct, array_like=True):
     waiting: dict[int, tuple[int, float, float]] = msgspec.field(default_factory=dict)
     missed_waiting: int = 0
     missed_lately: int = 0
+    rest_s: float = 0.0  # politeness: the pause that is due if the present run ends here
 
 
 class RobotsRecord(msgspec.Struct, array_like=True):
