@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from joro.cli import joro
 from joro.errors import UsageError
+from tests.simulator.test_log import archived
 
 LOG = b"""\
 "http://a.example/",120,5000,800,"HTTP/1.0 200 OK"
@@ -38,6 +39,7 @@ def test_the_whole_experiment_is_written_down(tmp_path: Path) -> None:
     assert (tmp_path / "s0" / "paper.md").exists()
 
 
+@pytest.mark.slow
 def test_a_log_is_replayed_and_what_cannot_be_kept_gives_way(tmp_path: Path) -> None:
     log = tmp_path / "transfer.log"
     log.write_bytes(LOG)
@@ -86,14 +88,55 @@ def test_thin_says_that_it_is_stretch_where_no_page_has_a_weight(tmp_path: Path)
     assert "thin did" not in replayed(tmp_path, CROWDED, *words, "stretch")
 
 
-def test_where_no_schedule_can_be_kept_no_empty_folder_is_left_without_a_word(tmp_path: Path) -> None:
+def test_sockets_needed_are_the_same_in_every_line(tmp_path: Path) -> None:
+    # 21 pages every 9 s, but no server is asked more often than every 4 s, for half a second.
+    output = replayed(tmp_path, CROWDED, "--revisit", str(9 / 86_400), "--minimum", "4", "--sockets", "1")
+    assert "need 0.18 sockets" in output
+    assert "need 0.2 of 1 sockets; 1 servers cannot keep pace" in output
+
+
+def test_that_nothing_was_due_is_said_and_how_long_it_takes(tmp_path: Path) -> None:
+    assert "no visit was due that could have been missed; with --days 21" in replayed(tmp_path, LOG.decode())
+    assert "no visit was due" not in replayed(tmp_path, CROWDED, "--revisit", "0.1")
+
+
+def test_whose_bytes_are_counted_is_said_where_the_archive_packed_them(tmp_path: Path) -> None:
+    line = {"stamp": "20261116000000", "url": "http://a.example/", "length": "900", "elapsed_ms": 250}
+    words = "--revisit", "0.01", "--policy", "edf", "--days", "0.1", "--out"
+    typed("replay", str(archived(tmp_path, line)), *words, str(tmp_path / "ours"))
+    assert "packed in the archive" in (tmp_path / "ours" / "figure-8.svg").read_text()
+    (tmp_path / "sent.log").write_bytes(LOG)
+    typed("replay", str(tmp_path / "sent.log"), *words, str(tmp_path / "theirs"))
+    assert "packed" not in (tmp_path / "theirs" / "figure-8.svg").read_text()
+
+
+def figures_in(folder: Path) -> set[str]:
+    return {each.stem for each in folder.iterdir()}
+
+
+def subtitle(folder: Path, number: int) -> str:
+    return (folder / f"figure-{number}.svg").read_text()
+
+
+def test_figures_tell_of_all_servers_but_where_they_say_so(tmp_path: Path) -> None:
+    # One of two servers is asked for twenty pages every 20 s, and has 3 s for each: it cannot keep pace.
+    out = tmp_path / "out"
+    replayed(tmp_path, CROWDED, "--revisit", str(20 / 86_400), "--minimum", "2", "--out", str(out))
+    assert figures_in(out) == {f"figure-{number}" for number in range(3, 9)}
+    assert "above 1, by download time" in subtitle(out, 5)
+    assert "of 2 servers" in subtitle(out, 3)
+    assert "missed downloads, all servers" in subtitle(out, 6)
+    assert ">2 servers, 0.1 days" in subtitle(out, 6)
+    for number in (7, 8):
+        assert ", feasible servers" in subtitle(out, number)
+        assert ">1 servers, 0.1 days" in subtitle(out, number)
+
+
+def test_where_no_schedule_can_be_kept_servers_are_drawn_all_the_same(tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = "--revisit", "0.0001", "--minimum", "100", "--sockets", "1", "--out", str(out)
-    assert "there is no figure to write" in replayed(tmp_path, CROWDED, *words)
-    assert not out.exists()
-    out.mkdir()
-    replayed(tmp_path, CROWDED, *words)
-    assert out.exists()  # it was there before
+    assert "there is nothing for figures 7 and 8" in replayed(tmp_path, CROWDED, *words)
+    assert figures_in(out) == {f"figure-{number}" for number in range(3, 7)}
 
 
 @pytest.mark.parametrize(
@@ -107,6 +150,7 @@ def test_where_no_schedule_can_be_kept_no_empty_folder_is_left_without_a_word(tm
             ["--paper", "--servers", "10", "--out", f"{__file__}/x"],
             "x cannot be made .Not a directory.; name a folder",
         ),
+        (["--servers", "10", "--out", "/proc"], "--out /proc cannot be written to"),
     ],
 )
 def test_a_mistake_is_one_line_with_the_remedy(words: list[str], complaint: str) -> None:

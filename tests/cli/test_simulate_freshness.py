@@ -45,6 +45,14 @@ def test_signals_are_made_up_when_asked_for() -> None:
     assert typed(*asked, "--signals") != typed(*asked)
 
 
+def test_whose_optimum_is_meant_is_said_where_there_are_signals() -> None:
+    asked = (*FEW, "--policy", "oracle", "--budget", "0.5")
+    told = typed(*asked, "--signals")
+    assert "of optimum* " in told
+    assert told.splitlines()[-1] == "* of what could be reached without signals, with all rates known"
+    assert "*" not in typed(*asked)
+
+
 def test_equal_pages_are_as_fresh_by_importance_as_without() -> None:
     words = typed(*FEW, "--policy", "uniform", "--budget", "0.5", "--equal").splitlines()[-1].split()
     assert words[2] == words[3]

@@ -11,6 +11,7 @@ from joro.schedule.optimum import (
     Array,
     Limits,
     Pages,
+    Rule,
     evenly,
     find_price,
     freshness,
@@ -30,6 +31,27 @@ def test_cho_and_garcia_molinas_five_pages_come_out() -> None:
     best = solve(FIVE, Limits(budget=5)).visit_rate
     assert list(best) == rates(1.150, 1.358, 1.354, 1.138, 0)
     assert freshness(FIVE.change_rate, best).mean() == pytest.approx(0.37389, abs=1e-5)
+
+
+def at_random(change: Array, importance: Array, price: Array) -> Array:
+    """Visits at random moments (Azar et al. 2018)."""
+    return np.asarray(np.maximum(0.0, np.sqrt(importance * change / price) - change))
+
+
+def harmonic(change: Array, importance: Array, price: Array) -> Array:
+    """Nobody is given up (Kolobov et al. 2019)."""
+    return np.asarray((np.sqrt(change**2 + 4 * importance * change / price) - change) / 2)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [(at_random, (1.386, 1.374, 1.133, 0.772, 0.335)), (harmonic, (0.783, 0.947, 1.037, 1.096, 1.137))],
+)
+def test_the_price_is_found_for_the_rules_of_others_too(rule: Rule, expected: tuple[float, ...]) -> None:
+    best = solve(FIVE, Limits(budget=5), rule).visit_rate
+    assert list(best) == rates(*expected)
+    if rule is at_random:  # a page visited at random moments is fresh for f / (f + λ) of the time
+        assert (best / (best + FIVE.change_rate)).mean() == pytest.approx(0.29737, abs=1e-5)
 
 
 def test_visiting_all_alike_beats_visiting_in_proportion_to_change() -> None:

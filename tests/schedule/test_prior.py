@@ -135,6 +135,41 @@ def test_ten_thousand_pages_are_known_to_a_fifth_after_twenty_visits(drift_per_s
     assert np.exp(np.log(ratio).mean()) == pytest.approx(1.0, abs=0.02)
 
 
+def daily(change_per_day: float, *, is_dated: bool) -> tuple[float, float]:
+    """Of 4,000 pages visited on ten days: mean of our estimates, and of counted changes, times the truth."""
+    chance, pages = np.random.default_rng(3), 4_000
+    histories, elapsed, counted = change.blank(pages), np.full(pages, DAY_S), np.zeros(pages)
+    for _ in range(10):
+        age = chance.exponential(1 / change_per_day, pages)  # of the last change
+        changed = age < 1
+        counted += changed
+        seen = change.dated(elapsed, changed, age * DAY_S, 1.0) if is_dated else change.seen(elapsed, changed)
+        histories = change.observe(histories, seen, BROAD.expected(NOBODY), elapsed, changed, 0.0)
+    found = learned(histories, nobody(histories))
+    estimate = change.rate_per_s(change.posterior(histories, found.expected(NOBODY))) * DAY_S
+    return float(estimate.mean() / change_per_day), float(counted.mean() / 10 / change_per_day)
+
+
+@pytest.mark.parametrize(
+    ("change_per_day", "counting"),
+    [(0.1, 0.952), (0.3, 0.864), (0.5, 0.787), (1, 0.632), (2, 0.432), (3, 0.317)],
+)
+def test_fast_pages_are_not_taken_for_slow_as_by_counting_changes(
+    change_per_day: float, counting: float
+) -> None:
+    """T5 and T6: changes counted are too few by (1 − e^−λ)/λ; what we estimate, dated or not, is not."""
+    for is_dated in (False, True):
+        ours, counted = daily(change_per_day, is_dated=is_dated)
+        assert counted == pytest.approx(counting, abs=0.025)
+        assert ours == pytest.approx(1.0, abs=0.15)
+
+
+def test_a_trusted_date_helps_where_every_visit_finds_a_change() -> None:
+    """T6: three changes between two visits; without dates nobody can tell them from thirty."""
+    dated, plain = (abs(daily(3.0, is_dated=each)[0] - 1) for each in (True, False))
+    assert dated < 0.1 < plain
+
+
 def test_forgetting_costs_little_where_pages_keep_their_rates() -> None:
     true = rates(4_000, median=1.0, spread=1.0)
     ratio = estimates(true, true, (20, 0), change.DRIFT_PER_S) / true

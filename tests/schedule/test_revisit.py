@@ -100,6 +100,16 @@ def test_gamma_draws_another_moment_for_another_number() -> None:
     assert soon < late
 
 
+@pytest.mark.parametrize("days", [10, 30, 45, 55])
+def test_gamma_keeps_its_budget_where_many_draws_are_longer_than_allowed(days: int) -> None:
+    pages, chance = KNOWN[2:16].repeat(100, axis=0), np.random.default_rng(3)
+    budget = len(pages) / (days * DAY_S)
+    rule = Revisiting("gamma", longest_s=60 * DAY_S)
+    rule = fitted(rule, pages, 1.0, budget)
+    waits = [intervals_s(rule, pages, 1.0, draws=chance.random(len(pages))) for _ in range(50)]
+    assert (1 / np.mean(waits, axis=0)).sum() / budget == pytest.approx(1.0, abs=0.02)
+
+
 def test_pages_whose_servers_tell_wait_longer_at_the_same_price() -> None:
     rule = replace(WIDE, knob=3 * DAY_S)
     silent, told = intervals_s(rule, KNOWN[[9, 9]], 1.0, quality=np.array([0, 6]))

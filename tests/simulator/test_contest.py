@@ -63,6 +63,18 @@ def test_true_signals_help() -> None:
     assert heard > unheard + 0.05
 
 
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_true_signals_do_not_lead_away_from_pages_nobody_knows_yet(seed: int) -> None:
+    """Whoever follows them from the first day on sees fast pages only, and takes all pages for fast."""
+    world = by_chance(*np.geomspace(0.02, 2, 150), signalled=0.9, false_per_day=0.02)
+    course = Course(days=60, measured_from=0.2, round_s=6 * 3_600.0, seed=seed)
+    heard, unheard = (
+        next(contest(world, ["optimal"], [0.25], course, settings=Settings(signals=heeds))).outcome.fresh
+        for heeds in (True, False)
+    )
+    assert heard > unheard - 0.03
+
+
 def test_false_signals_do_no_harm() -> None:
     world = by_chance(*np.geomspace(0.02, 2, 150), false_per_day=0.5)
     heard, unheard = (

@@ -13,6 +13,7 @@ from joro.simulator import page
 from joro.simulator.paper import (
     Experiment,
     Settings,
+    Statement,
     experiment,
     least_missed,
     nothing_missed_from,
@@ -121,6 +122,17 @@ def test_statements_say_within_what_they_agree(small: Experiment) -> None:
     assert by_what["EDF loses nothing from"].published == "≈ 3 × the bound"
 
 
+def test_a_multiple_of_the_need_is_not_called_one_of_the_bound(small: Experiment, tmp_path: Path) -> None:
+    """Of few servers the bound is far above the need: with 1.1 × the need, 2 sockets are 1 × the bound."""
+    page.write(small, tmp_path)
+    text = (tmp_path / "paper.md").read_text(encoding="utf-8")
+    (ours,) = (each.ours for each in statements(small) if each.what == "EDF loses nothing from")
+    assert ours.endswith("× the need")
+    times = float(ours.split()[0])
+    assert f"here EDF from\n{times:.2f} × the need on, {round(times * small.feasible.need)} sockets" in text
+    assert "× bound" not in text
+
+
 def test_numbers_that_s0_does_not_print_are_not_called_its_own(small: Experiment, tmp_path: Path) -> None:
     """Of fewer servers than S0 had, S0's share stands there, and is said to be one."""
     page.write(small, tmp_path)
@@ -144,6 +156,21 @@ def test_the_table_beside_figure_7_has_a_row_for_each_trial(small: Experiment, t
     assert len(rows) == len(small.all_at_once)
     assert {row["order"] for row in rows} == {order.name for order in Order}
     assert [int(row["missed"]) for row in rows] == [each.missed for each in small.all_at_once]
+
+
+def compared(*sockets: int) -> dict[str, Statement]:
+    one = experiment(Settings(days=0.02, servers=10_000, orders=(Order.EDF,), sockets=sockets))
+    perform(one, lambda _: None, lambda _: None)
+    return {each.what: each for each in statements(one)}
+
+
+def test_a_single_number_of_sockets_does_not_tell_from_when_on_nothing_is_missed() -> None:
+    """Of a need of 3.3, ten sockets are three times as many; but nobody tried six, which would do."""
+    what = "EDF loses nothing from"
+    assert what not in compared(10)
+    assert compared(6)[what].ours.startswith("≤ 1.")
+    assert what not in compared(1, 10)
+    assert compared(1, 6)[what].ours.startswith("1.")
 
 
 def test_nothing_is_said_of_orders_that_were_not_tried() -> None:

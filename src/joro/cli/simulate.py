@@ -6,6 +6,8 @@ import importlib
 import importlib.util
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,6 +32,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 ELSEWHERE = {"freshness": "simulate_freshness"}
 #: Infeasible servers named in a report.
 NAMED = 5
+#: S0's days were chosen so that every server is visited as often, at least.
+TIMES_DUE = 3
 
 
 class Number(click.FloatRange):
@@ -100,7 +104,7 @@ def _trial_options(command: F) -> F:
             metavar="P,…",
             help="In which order waiting servers get a socket.",
         ),
-        directory_option("--out", help="Where figures (SVG, PNG) and their tables (CSV, Parquet) go."),
+        directory_option("--out", help="Where figures 3 to 8 (SVG, PNG) and their tables (CSV, Parquet) go."),
     )
     for option in reversed(options):
         command = option(command)
@@ -188,10 +192,11 @@ def _try_out(
         f"{len(everyone):,} servers, of which {len(feasible):,} can keep their schedule: "
         f"these need {feasible.need:.2f} sockets"
     )
-    numbers = sockets or _multiples(feasible.need)
-    outcomes = _run(feasible, [Trial(number, order, days) for number in numbers for order in orders])
+    trials = partial(_trials, sockets, orders, Trial(1, days=days))
+    outcomes = _run(feasible, trials(feasible.need))
     _show(outcomes, feasible.need)
-    _draw(feasible, outcomes, out)
+    if out is not None:
+        _draw(everyone, feasible, _run_all(everyone, outcomes, trials), outcomes, out)
 
 
 @simulate.command()
@@ -251,31 +256,37 @@ def replay(
     """
     from joro.simulator.trial import Trial
 
-    is_new = out is not None and not out.exists()
     if out is not None:
         make_folder(out)
     book = _read(source)
     everyone = book.population(revisit * DAY_S, elapsed)
     _describe(book, everyone, minimum)
     feasible = everyone.select(everyone.feasible(minimum))
-    numbers = sockets or _multiples(feasible.need)
-    phase_seed = 1 if staggered else None
-    trials = [Trial(number, order, days, phase_seed, minimum) for number in numbers for order in orders]
-    if len(feasible):
-        outcomes = _run(feasible, trials)
+    like = Trial(1, Order.EDF, days, 1 if staggered else None, minimum)
+    trials = partial(_trials, sockets, orders, like)
+    outcomes = _run(feasible, trials(feasible.need)) if len(feasible) else []
+    if outcomes:
         _show(outcomes, feasible.need)
-        _draw(feasible, outcomes, out)
-    else:
-        _draw_nothing(out, is_new)
+        _warn_if_nothing_was_due(outcomes, feasible)
+    if out is not None:
+        sizes = ", of pages as packed in the archive" if book.is_packed else ""
+        _draw(everyone, feasible, _run_all(everyone, outcomes, trials), outcomes, out, sizes)
+    most = (sockets or _multiples(feasible.need))[-1]
     demand = book.demand(everyone.names, revisit * DAY_S)
-    revision = _revise(Rule(rule), demand, everyone, numbers[-1], minimum)
+    revision = _revise(Rule(rule), demand, everyone, most, minimum)
     click.echo(str(revision))
     if revision.is_needed:
         if revision.rule is Rule.THIN:
             click.echo("No page of a log weighs more than another, so thin did what stretch does.")
         revised = everyone.revisited(_revised_s(revision, demand, len(everyone)))
-        missed = _run(revised, [Trial(numbers[-1], Order.EDF, days, phase_seed, minimum)])[0].missed
+        missed = _run(revised, [replace(like, sockets=most)])[0].missed
         click.echo(f"Simulated with the revised intervals, EDF misses {missed:,} visits.")
+
+
+def _trials(sockets: tuple[int, ...], orders: tuple[Order, ...], like: Trial, need: float) -> list[Trial]:
+    """Every number of sockets, or multiples of what is needed, with every order; otherwise like that one."""
+    numbers = sockets or _multiples(need)
+    return [replace(like, sockets=number, order=order) for number in numbers for order in orders]
 
 
 def _multiples(need: float) -> tuple[int, ...]:
@@ -300,7 +311,7 @@ def _describe(book: Book, everyone: Population, minimum_s: float) -> None:
     )
     click.echo(
         f"download time {everyone.mean_s.mean():.3f} s on average, longest {everyone.longest_s.max():.1f} s; "
-        f"{everyone.visits_per_day:,.0f} visits a day need {everyone.need:.2f} sockets"
+        f"{everyone.visits_per_day:,.0f} visits a day need {everyone.need_with(minimum_s):.2f} sockets"
     )
     if not able.all():
         use = (everyone.longest_s + minimum_s) / everyone.interval_s
@@ -330,6 +341,15 @@ def _run(population: Population, trials: Sequence[Trial]) -> list[Outcome]:
         return [run(population, trial, advance) for trial in trials]
 
 
+def _run_all(
+    everyone: Population, feasible: Sequence[Outcome], trials: Callable[[float], list[Trial]]
+) -> Sequence[Outcome]:
+    """The same with all servers, also those that cannot keep pace; where there are none, it has been done."""
+    if feasible and len(feasible[0].asked_of) == len(everyone):
+        return feasible
+    return _run(everyone, trials(everyone.need))
+
+
 def _show(outcomes: Sequence[Outcome], need: float) -> None:
     """Missed visits, a line for each number of sockets."""
     orders = list(dict.fromkeys(each.trial.order for each in outcomes))
@@ -341,28 +361,45 @@ def _show(outcomes: Sequence[Outcome], need: float) -> None:
         click.echo(f"{number:>8,} {number / need:>8.2f}" + "".join(f"{cell:>20}" for cell in cells))
 
 
-def _draw(population: Population, outcomes: Sequence[Outcome], out: Path | None) -> None:
-    if out is None:
-        return
-    from joro.simulator import figures
+def _warn_if_nothing_was_due(outcomes: Sequence[Outcome], population: Population) -> None:
+    """That nothing was missed says nothing, where no server's interval was over."""
+    if not outcomes[0].asked:
+        enough = math.ceil(TIMES_DUE * float(population.interval_s.max()) / DAY_S)
+        click.echo(
+            f"In {outcomes[0].trial.days:g} days no visit was due that could have been missed;"
+            f" with --days {enough} every server is due {TIMES_DUE} times."
+        )
 
-    how = f"{len(population):,} servers, {outcomes[0].trial.days:g} days"
-    every = [
-        *figures.of_population(population),
-        figures.of_missed("figure-7", ("Figure 7: missed downloads", how), outcomes, population.need),
-        figures.of_throughput("figure-8", ("Figure 8: throughput", how), outcomes, population.need),
-    ]
-    files = [name for figure in every for name in figures.write(figure, out)]
+
+def _draw(
+    everyone: Population,
+    feasible: Population,
+    with_all: Sequence[Outcome],
+    outcomes: Sequence[Outcome],
+    out: Path,
+    sizes: str = "",
+) -> None:
+    """S0's figures: 3 to 6 of all servers, 7 and 8 of those that can keep pace, if any can.
+
+    `sizes` says whose bytes are counted, if not those that were sent.
+    """
+    from joro.simulator.figures import of_missed, of_population, of_throughput, write
+
+    days = f"servers, {with_all[0].trial.days:g} days"
+    every, need = f"{len(everyone):,} {days}", feasible.need
+    drawn = of_population(everyone)
+    title = "Figure 6: missed downloads, all servers"
+    drawn.append(of_missed("figure-6", (title, every), with_all, everyone.need))
+    if outcomes:
+        these, able = f"{len(feasible):,} {days}", "feasible servers"
+        drawn += [
+            of_missed("figure-7", (f"Figure 7: missed downloads, {able}", these), outcomes, need),
+            of_throughput("figure-8", (f"Figure 8: throughput, {able}", these + sizes), outcomes, need),
+        ]
+    else:
+        click.echo("No server can keep its schedule, so there is nothing for figures 7 and 8.")
+    files = [name for figure in drawn for name in write(figure, out)]
     click.echo(f"written: {len(files)} files in {out}{how_to_draw()}")
-
-
-def _draw_nothing(out: Path | None, is_new: bool) -> None:
-    """No server is left whose schedule could be kept."""
-    if out is None:
-        return
-    click.echo("No server can keep its schedule, so there is no figure to write.")
-    if is_new:
-        out.rmdir()
 
 
 def how_to_draw() -> str:

@@ -90,7 +90,8 @@ def freshness(
     Pages are made up, with change rates nobody is told but the oracle, or repeat changes that were recorded.
     Beside our policies run the adaptive rules of Nutch and StormCrawler. The first half of the days serves to
     learn; with recorded pages all days count. "Of optimum" is what could be reached with all rates known, in
-    the long run: in a few days the start still shows, when everything was just seen.
+    the long run: in a few days the start still shows, when everything was just seen. It hears no signals:
+    with --signals, who hears them can have more than 100 %.
 
     \b
     joro simulate freshness                                       everybody, two budgets: some minutes
@@ -113,7 +114,7 @@ def freshness(
                 entries.append(Entry(seed, row))
     how = _described(world, days, seeds)
     click.echo(how)
-    _show(means(entries))
+    _show(means(entries), signals=signals)
     if out:
         _write(entries, how, out)
 
@@ -146,9 +147,10 @@ def _described(world: World, days: float, seeds: Sequence[int]) -> str:
     return f"{len(world):,} {kind} pages, {changes:,.1f} changes a day, {days:g} days{mean}"
 
 
-def _show(rows: Sequence[Mean]) -> None:
+def _show(rows: Sequence[Mean], *, signals: bool) -> None:
     """A line for each budget and policy, the freshest first."""
-    titles = f"{'of optimum':>12}{'±':>7}{'captured':>10}{'used':>7}"
+    optimum = "of optimum*" if signals else "of optimum"
+    titles = f"{optimum:>12}{'±':>7}{'captured':>10}{'used':>7}"
     click.echo(f"{'budget':>8}  {'policy':<14}{'fresh':>8}{'weighted':>10}{titles}")
     for row in sorted(rows, key=lambda row: (row.budget, -row.weighted)):
         share = "" if row.share is None else f"{row.share:.2%}"
@@ -157,6 +159,8 @@ def _show(rows: Sequence[Mean]) -> None:
             f"{row.budget:>8g}  {row.policy:<14}{row.fresh:>8.2%}{row.weighted:>10.2%}{share:>12}{spread:>7}"
             f"{row.captured:>10.2%}{row.used:>7.0%}"
         )
+    if signals:
+        click.echo("* of what could be reached without signals, with all rates known")
 
 
 def _write(entries: Sequence[Entry], how: str, out: Path) -> None:

@@ -117,6 +117,11 @@ def is_watched(stored: bytes) -> bool:
     return stored[:2] > b"\0\0"
 
 
+def visits_in(stored: bytes) -> int:
+    """How many visits that were compared the bytes of a history tell of."""
+    return int.from_bytes(stored[:2], "little")
+
+
 def observe(
     histories: Histories,
     log_likelihood: Grid,

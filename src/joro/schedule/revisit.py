@@ -114,8 +114,8 @@ def visits_per_s(
         share = select.alpha(
             np.broadcast_to(np.asarray(importance, float), (len(chances),)), rule.usual_alpha
         )
-        often = select.visits_per_s(share, rate_per_s(chances), 1 / rule.knob)
-        return np.asarray(np.clip(often, 1 / rule.longest_s, 1 / rule.shortest_s))
+        allowed = {"shortest_s": rule.shortest_s, "longest_s": rule.longest_s}
+        return select.visits_per_s(share, rate_per_s(chances), 1 / rule.knob, **allowed)
     interval = intervals_s(rule, chances, importance, expected=expected, quality=quality)
     return _often(chances, interval, quality)
 

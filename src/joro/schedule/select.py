@@ -12,6 +12,7 @@ moment of its selection can be drawn at once: it is where pace × ∫γ reaches 
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,11 +49,22 @@ def interval_s(alpha: ArrayLike, change_per_s: ArrayLike, pace_per_s: float, dra
     return _reached(share, change, exponential / pace_per_s)
 
 
-def visits_per_s(alpha: ArrayLike, change_per_s: ArrayLike, pace_per_s: float) -> Array:
-    """How often each page is selected in the long run: one over the mean of `interval_s`."""
+def visits_per_s(
+    alpha: ArrayLike,
+    change_per_s: ArrayLike,
+    pace_per_s: float,
+    *,
+    shortest_s: float = 0.0,
+    longest_s: float = math.inf,
+) -> Array:
+    """How often each page is selected in the long run: one over the mean of `interval_s`.
+
+    Where each wait is cut to what is allowed, so it is here, and not their mean: that would be rarer.
+    """
     share, change = (each.reshape(-1, 1) for each in _pairs(alpha, change_per_s))
     nodes, weights = _nodes()
-    return np.asarray(1 / (_reached(share, change, nodes / pace_per_s) @ weights))
+    waits = np.clip(_reached(share, change, nodes / pace_per_s), shortest_s, longest_s)
+    return np.asarray(1 / (waits @ weights))
 
 
 def _pairs(one: ArrayLike, other: ArrayLike) -> tuple[Array, Array]:

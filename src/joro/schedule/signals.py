@@ -63,6 +63,11 @@ QUALITIES = (
 DOUBT = 0.001
 #: That every second server's mean nothing is assumed first, and counts for so many servers.
 BELIEF_SERVERS = 10.0
+#: And once pages have said so much of their changes (`prior.said`), each of them or, at a large server, so
+#: many together. Who goes where signals call before any rate is known sees fast pages only, takes all pages
+#: for fast, and never comes to the others: 150 pages were fresh for 14 % of a hundred days, where it was 46 %
+#: without signals. With .05 that happened in one world of twelve, with .3 signals help a month later.
+SAID_EACH, SAID_BY = 0.2, 200.0
 #: Of a server whose signals no visit has tried yet; of others about the last two hundred visits count.
 UNJUDGED = (0.0,) * len(QUALITIES)
 MEMORY = 1.0 - 1.0 / 200.0
@@ -181,6 +186,11 @@ def best_quality(score: Array) -> NDArray[np.intp]:
         common = (chance.sum(axis=0) + BELIEF_SERVERS * before) / (len(chance) + BELIEF_SERVERS)
     chance_but_none = np.where(np.arange(len(QUALITIES)) == NONE, 0.0, chance)
     return np.where(chance[:, NONE] < DOUBT, np.argmax(chance_but_none, axis=1), NONE)
+
+
+def are_heeded(said: ArrayLike, pages: ArrayLike) -> NDArray[np.bool_]:
+    """Is enough known of the pages of servers, that signals cannot mislead us about the others?"""
+    return np.asarray(said) >= SAID_EACH * np.minimum(pages, SAID_BY)
 
 
 def _columns(quality: NDArray[np.integer] | int) -> tuple[Array, Array]:

@@ -38,7 +38,7 @@ class Row:
     policy: str
     budget: float  # as a multiple of all changes
     outcome: Outcome
-    optimum: float | None  # weighted freshness with all rates known; none for recorded pages
+    optimum: float | None  # weighted freshness with all rates known, and no signals; none for recorded pages
 
     @property
     def share(self) -> float | None:

@@ -149,7 +149,7 @@ def _by_day(entries: Sequence[Entry], budget: float) -> dict[str, list[float]]:
 
 
 def _fresh(field: str) -> dict[str, Any]:
-    axis = {"format": ".0%"}
+    axis = {"format": "~%"}
     return {
         "field": field,
         "type": "quantitative",

@@ -79,7 +79,7 @@ class Learner:
     def plan(self, known: Indices) -> Array | None:
         """Learn the prior, turn the knob so that the wishes fit the budget, and date all pages anew."""
         if self._settings.signals:
-            self.quality[self._speaks] = signals.best_quality(self._scores[self._speaks])
+            self._choose_quality(known)
         is_known = np.zeros(len(self._importance), bool)
         is_known[known] = True
         sample = self._order[is_known[self._order]][:SAMPLE]
@@ -96,6 +96,12 @@ class Learner:
         )
         batches = [known[start : start + BATCH] for start in range(0, len(known), BATCH)]
         return np.concatenate([self._intervals_s(each) for each in batches])
+
+    def _choose_quality(self, known: Indices) -> None:
+        pages = np.bincount(self._server[known], minlength=len(self.said))
+        is_heeded = signals.are_heeded(self.said[self._speaks, 0], pages[self._speaks])
+        best = signals.best_quality(self._scores[self._speaks])
+        self.quality[self._speaks] = np.where(is_heeded, best, signals.NONE)
 
     def chances(self, pages: Indices) -> change.Grid:
         """What is believed about the change rates of pages."""

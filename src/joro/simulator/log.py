@@ -72,6 +72,7 @@ class Book:
     untimed: int = 0  # visits whose duration nobody noted
     unreadable: int = 0  # lines
     bytes: int = 0
+    is_packed: bool = False  # these are bytes of the archive, of which there are fewer than were sent
 
     def note(self, url: str, elapsed_s: float, size_bytes: int, time_s: float = 0.0) -> None:
         """Take a visit down; reading a robots.txt is none, and nobody keeps one fresh as pages are kept."""
@@ -150,7 +151,7 @@ def size_of(path: Path) -> int:
 
 
 def _archived(collection: Collection, progress: Callable[[int], object]) -> Book:
-    book = Book()
+    book = Book(is_packed=True)
     for name in warcs(collection.archive):
         index = index_of(collection.archive / name)
         for line in whole_lines(index):

@@ -19,6 +19,7 @@ from joro.simulator.paper import (
     VARIANT_TIMES,
     VARIANTS,
     Experiment,
+    missed_up_to,
     nothing_missed_from,
     scaled,
     statements,
@@ -66,7 +67,8 @@ S0 is "A Hierarchical Scheduling Method for Refreshing Large Scale Web Archives"
 
 {servers:,} servers (seed {seed}) with {times:,} download times; {days} for each trial; one second between two
 requests to a server. {feasible:,} of them are feasible: their longest download and the pause fit into the
-access interval. A download is missed when a whole period of its server passes without one.
+access interval. A download is missed when a whole period of its server passes without one. The need of
+sockets is Σ min(e/I, 1); rounded up it is the bound.
 
 The log of S0 was not published. This population is made from distributions with ten parameters that were
 fitted to what S0 prints. That the figures down to the bandwidth agree is therefore no evidence; what becomes
@@ -76,8 +78,9 @@ of the downloads is. S0 simulated 300 days, as `--days 300` does.
 _THREE_TIMES = """\
 ## Where S0 needs three times the bound
 
-In S0 EDF and FREQ lose nothing from about 3 × the bound (80 sockets) on, here EDF from {times:.2f} × on.
-Without S0's log the reason cannot be proved. Two readings of S0 matter:
+In S0 EDF and FREQ lose nothing from about 3 × the bound (80 sockets) on, here EDF from
+{at_most}{times:.2f} × the need on, {sockets} sockets. Without S0's log the reason cannot be
+proved. Two readings of S0 matter:
 
 - S0 prints the idle time as max(I_min, ⌊t/I⌋·I − t), which is never more than I_min. Meant is the end of a
   period. If that is the period in which a download *ended*, one that runs over the end of its period loses
@@ -85,7 +88,7 @@ Without S0's log the reason cannot be proved. Two readings of S0 matter:
 - S0 calls a server feasible when e_max ≤ I. With a pause between requests some of these miss visits for
   ever, whatever the number of sockets. Joro asks for e_max + I_min ≤ I.
 
-Downloads missed by EDF in {days} under each reading, for multiples of the bound of the servers that
+Downloads missed by EDF in {days} under each reading, for multiples of the need of the servers that
 are feasible under it; a few a day are a visible line on S0's logarithmic scale of 300 days:
 """
 
@@ -136,10 +139,20 @@ def _comparison(one: Experiment) -> list[str]:
 
 
 def _three_times(one: Experiment) -> list[str]:
-    times = nothing_missed_from(one.all_at_once, Order.EDF, one.feasible.need)
+    need = one.feasible.need
+    times = nothing_missed_from(one.all_at_once, Order.EDF, need)
     if times is None:
         return []
-    return [_THREE_TIMES.format(times=times, days=_days(one.variant_days)), *_variants(one), ""]
+    return [
+        _THREE_TIMES.format(
+            at_most="" if missed_up_to(one.all_at_once, Order.EDF, need) else "at most ",
+            times=times,
+            sockets=round(times * need),
+            days=_days(one.variant_days),
+        ),
+        *_variants(one),
+        "",
+    ]
 
 
 def _variants(one: Experiment) -> list[str]:
@@ -167,13 +180,13 @@ def _tables(one: Experiment) -> list[str]:
     return [
         "## Missed downloads",
         "",
-        f"Feasible servers, all at once (bound {bound(feasible)}, of {feasible:.2f}):",
+        f"Feasible servers, all at once (need {feasible:.2f}, bound {bound(feasible)}):",
         "",
         *_table(one.all_at_once, feasible),
         f"Feasible servers, staggered (random phases, seed {PHASE_SEED}):",
         "",
         *_table(one.staggered, feasible),
-        f"All servers, all at once (bound {bound(everyone)}, of {everyone:.2f}):",
+        f"All servers, all at once (need {everyone:.2f}, bound {bound(everyone)}):",
         "",
         *_table(one.with_all, everyone),
     ]
@@ -181,7 +194,7 @@ def _tables(one: Experiment) -> list[str]:
 
 def _table(outcomes: Sequence[Outcome], need: float) -> list[str]:
     orders = list(dict.fromkeys(each.trial.order for each in outcomes))
-    lines = ["| sockets | × bound | " + " | ".join(order.name for order in orders) + " |"]
+    lines = ["| sockets | × need | " + " | ".join(order.name for order in orders) + " |"]
     lines.append("|---" * (len(orders) + 2) + "|")
     for number in dict.fromkeys(each.trial.sockets for each in outcomes):
         row = {each.trial.order: each for each in outcomes if each.trial.sockets == number}

@@ -57,6 +57,10 @@ class Population:
         """Σ min(e_i / I_i, 1): sockets needed, before rounding up."""
         return float(socket_shares(self.mean_s, self.interval_s).sum())
 
+    def need_with(self, minimum_s: float) -> float:
+        """The same, where nobody is asked more often than that: I_i = max(1 / L_i, I_min)."""
+        return float(socket_shares(self.mean_s, np.maximum(self.interval_s, minimum_s)).sum())
+
     @property
     def visits_per_day(self) -> float:
         """Visits asked for."""
