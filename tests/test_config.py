@@ -279,7 +279,7 @@ def test_absurd_values_are_mistakes_like_others(text: str) -> None:
 
 def test_a_whole_number_will_do_for_a_duration_and_so_will_infinity() -> None:
     assert config.parse("[fetch]\ntimeout_s = 5").fetch.timeout_s == 5.0
-    assert config.parse("[politeness]\ninterval_s = inf").politeness.interval_s == math.inf
+    assert config.parse("[politeness]\nsuspend_after_s = inf").politeness.suspend_after_s == math.inf
 
 
 def test_a_file_is_named_in_its_errors(tmp_path: Path) -> None:
@@ -380,6 +380,39 @@ def test_a_regular_expression_is_looked_for_anywhere_in_a_server(pattern: str, m
     servers = ["http://a.jp", "https://a.jp", "http://www1.b.jp", "https://www2.b.jp:8443"]
     rules = PerServer(config.parse(f"[[scope.rules]]\nservers = ['c', '{pattern}']\nhops = 3").scope)
     assert [server for server in servers if rules.of(server).hops == 3] == meant
+
+
+@pytest.mark.parametrize(
+    ("pattern", "meant"),
+    [
+        ("日本語.jp", ["http://xn--wgv71a119e.jp:8080"]),
+        ("*.日本語.jp", ["https://www.xn--wgv71a119e.jp"]),
+        ("http://日本語.jp:8080", ["http://xn--wgv71a119e.jp:8080"]),
+        ("http://a.jp:80", ["http://a.jp"]),
+        ("A.jp:443", ["https://a.jp"]),
+        ("a.jp:80", ["http://a.jp", "https://a.jp:80"]),
+    ],
+)
+def test_a_server_may_be_spelled_as_people_do(pattern: str, meant: list[str]) -> None:
+    servers = ["http://a.jp", "https://a.jp", "https://a.jp:80"]
+    servers += ["http://xn--wgv71a119e.jp:8080", "https://www.xn--wgv71a119e.jp"]
+    rules = PerServer(config.parse(f"[[scope.rules]]\nservers = ['{pattern}']\nhops = 3").scope)
+    assert [server for server in servers if rules.of(server).hops == 3] == meant
+
+
+def test_an_asterisk_inside_a_name_that_dns_spells_otherwise_is_an_error() -> None:
+    with pytest.raises(
+        ConfigError, match=r"scope\.rules\[0\]\.servers: '日本\*' is no part of a host's name"
+    ):
+        config.parse("[[scope.rules]]\nservers = ['日本*.jp']\nhops = 3")
+
+
+@pytest.mark.parametrize(
+    "key", ["interval_s", "run_pause_s", "suspend_for_s", "retry_wait_s", "retry_after_limit_s"]
+)
+def test_no_server_can_be_promised_a_pause_without_end(key: str) -> None:
+    with pytest.raises(ConfigError, match=f"politeness.{key} = inf is too large; write 31536000 or less"):
+        config.parse(f"[politeness]\n{key} = inf")
 
 
 def test_many_servers_share_few_settings() -> None:

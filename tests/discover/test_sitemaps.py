@@ -21,6 +21,11 @@ def test_an_index_leads_to_sitemaps_of_its_own_domain() -> None:
     assert listed_sitemaps(INDEX, listed, known=0, depth=0) == ["http://www.a.example/1.xml"]
 
 
+def test_an_index_kept_elsewhere_leads_to_sitemaps_there_and_of_the_domain_it_speaks_for() -> None:
+    index, listed = "http://c.example/a/index.xml", ["http://c.example/a/1.xml", f"{SERVER}/2.xml"]
+    assert listed_sitemaps(index, [*listed, "http://b.example/3.xml"], 0, 0, "a.example") == listed
+
+
 def test_an_index_of_indexes_of_indexes_ends() -> None:
     assert listed_sitemaps(INDEX, [f"{SERVER}/2.xml"], known=0, depth=1) == [f"{SERVER}/2.xml"]
     assert listed_sitemaps(INDEX, [f"{SERVER}/3.xml"], known=0, depth=2) == []

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from joro.config import Scope
 from joro.discover.wanted import Wanted
+from joro.errors import ConfigError
 
 JAPANESE = Scope(everything_under=(".jp", "example.org"), languages_elsewhere=("ja", "KO-kr"))
 
@@ -25,6 +28,25 @@ JAPANESE = Scope(everything_under=(".jp", "example.org"), languages_elsewhere=("
 def test_everything_in_jp_and_only_japanese_elsewhere(url: str, language: str, keep: bool) -> None:
     verdict = Wanted(JAPANESE).verdict(url, 3, language)
     assert (verdict.keep, verdict.follow) == (keep, keep)
+
+
+@pytest.mark.parametrize("written", ["jp", ".jp", "*.JP", "日本語.jp"])
+def test_a_place_for_all_languages_may_be_written_as_people_do(written: str) -> None:
+    wanted = Wanted(Scope(everything_under=(written,), languages_elsewhere=("ja",)))
+    assert wanted.verdict("http://www.xn--wgv71a119e.jp/", 3, "en").keep
+
+
+@pytest.mark.parametrize(
+    ("scope", "said"),
+    [
+        (Scope(languages_elsewhere=("ja", "jp")), "'jp' is no language; did you mean ja?"),
+        (Scope(languages_elsewhere=("Japanese",)), "'Japanese' is no language; write it like"),
+        (Scope(everything_under=("http://a.jp/",)), "'http://a.jp/' is no domain; write it like"),
+    ],
+)
+def test_what_would_let_no_page_in_is_told_at_once(scope: Scope, said: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        Wanted(scope)
 
 
 def test_a_seed_is_followed_whatever_its_language() -> None:

@@ -107,7 +107,6 @@ def test_an_index_tells_which_sitemaps_to_read() -> None:
     one, two = "http://a.example/1.xml", "http://a.example/2.xml"
     index = source(INDEX, Entry(one, 1e9), Entry(two, 1e9))
     assert read(index, NOW, [Entry(one, 1e9), Entry(two, NOW)])[0] == Findings(sitemaps=[two])
-    assert read(index, NOW, [Entry("http://b.example/3.xml")])[0] == Findings()
 
 
 def test_nobody_speaks_for_pages_of_another_domain() -> None:
@@ -133,7 +132,18 @@ def test_the_dates_of_a_liar_are_not_heard() -> None:
 def test_a_date_of_the_future_is_no_change(time: float) -> None:
     known = Collection(a=NOW - 5 * HOUR_S)
     assert read(source(SITEMAP), NOW, [Entry(A, time)], known)[0] == Findings()
-    assert read(source(FEED), NOW, [Entry(B, time)])[0] == Findings(new=[B])
+
+
+@pytest.mark.parametrize("time", [NOW + 2 * DAY_S, NOW + 1e9])
+def test_news_with_a_date_of_the_future_is_news_without_a_date(time: float) -> None:
+    assert read(source(FEED, Entry(A)), NOW, [Entry(A), Entry(B, time)])[0] == Findings(urgent=[B])
+    assert read(watch(FEED, HOME, NOW), NOW, [Entry(B, time)])[0] == Findings(new=[B])
+
+
+def test_a_day_that_has_begun_further_east_is_today() -> None:
+    evening, tomorrow = NOW + 12 * HOUR_S, NOW + 16 * HOUR_S  # 20:00 and 24:00 in Greenwich
+    entries = [Entry(A, tomorrow, span_s=DAY_S)]
+    assert read(watch(FEED, HOME, evening), evening, entries)[0] == Findings(urgent=[A])
 
 
 def test_a_clock_that_runs_a_little_ahead_is_forgiven() -> None:

@@ -18,6 +18,10 @@ from joro.parse.html import Tree
         ("<meta name=robots content=noindex><meta name=JORO content=nofollow>", {"noindex", "nofollow"}),
         ("<meta name=otherbot content=noindex>", set()),
         ("<meta name=robots content='max-snippet: 20, noarchive'>", {"max-snippet:20", "noarchive"}),
+        (
+            "<meta name=robots content='unavailable_after: Tue, 25 Jun 2030 15:00:00 GMT, noindex'>",
+            {"unavailable_after:tue 25 jun 2030 15:00:00 gmt", "noindex"},
+        ),
         ("<meta name=robots>", set()),
         ("<meta http-equiv=robots content=noindex>", set()),
     ],
@@ -37,6 +41,15 @@ def test_meta_elements_are_heard(source: str, words: set[str]) -> None:
         ("noarchive, otherbot: noindex, Joro: nofollow", {"noarchive", "nofollow"}),
         ("otherbot: noindex\nnofollow", {"nofollow"}),
         ("unavailable_after: 25 Jun 2030 15:00:00 PST", {"unavailable_after:25 jun 2030 15:00:00 pst"}),
+        (
+            "unavailable_after: Wednesday, 25-Jun-30 15:00:00 GMT, noindex",
+            {"unavailable_after:wednesday 25-jun-30 15:00:00 gmt", "noindex"},
+        ),
+        (
+            "joro: unavailable_after: Tue, 25 Jun 2030 15:00:00 GMT, nofollow\notherbot: none",
+            {"unavailable_after:tue 25 jun 2030 15:00:00 gmt", "nofollow"},
+        ),
+        ("otherbot: unavailable_after: Tue, 25 Jun 2030 15:00:00 GMT, noindex", set()),
         ("otherbot: unavailable_after: 25 Jun 2030, joro: max-snippet:0", {"max-snippet:0"}),
         ("", set()),
     ],

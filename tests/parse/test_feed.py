@@ -209,6 +209,9 @@ BREAKAGE = {
     "wrong end tag": FIVE.replace("T1</title>", "T1</titel>"),
     "entry left open": FIVE.replace("</item>", ""),
     "field left open": FIVE.replace("</title>", ""),
+    "end tag with a blank": FIVE.replace("<title>", "<description>d</description><title>").replace(
+        "</description>", "</description >", 1
+    ),
     "undeclared prefix": FIVE.replace("<title>T1", "<x:y>z</x:y><title>T1"),
     "comment with an entry": FIVE + "<!-- <item><link>http://a.example/no</link></item> -->",
     "unescaped HTML": FIVE.replace(
@@ -300,6 +303,7 @@ def test_a_page_names_its_feeds() -> None:
     <link rel=alternate hreflang=de href=/de>
     <link rel=alternate type=application/rss+xml href=/feed>
     <link rel=alternate type=application/feed+json href=//b.example/j>
+    <link rel="alternate nofollow" type=application/rss+xml href=/private>
     <link rel=alternate type=application/rss+xml href=javascript:x>"""
     assert declared_feeds(Tree(page), "http://a.example/x/") == [
         "http://a.example/feed",

@@ -4,6 +4,7 @@ import random
 
 from hypothesis import given
 from hypothesis import strategies as st
+from xxhash import xxh3_64_intdigest
 
 from joro.parse.html import Tree
 from joro.parse.likeness import (
@@ -34,6 +35,22 @@ def equal_bins(a: Likeness, b: Likeness) -> int:
 
 def changed(lines: list[str], *places: int) -> list[str]:
     return [f"something else {place}" if place in places else line for place, line in enumerate(lines)]
+
+
+def plainly(pieces: list[bytes]) -> int:
+    """What a sketch is, in as few words as possible."""
+    marks = [xxh3_64_intdigest(line) for piece in pieces for line in piece.split(b"\n")]
+    bins = [max((mark for mark in marks if mark % 16 == number), default=0) for number in range(16)]
+    digits = []
+    for number in range(16):
+        away = next((away for away in range(16) if bins[(number + away) % 16]), 0)
+        digits.append(bins[(number + away) % 16] >> 8 + away & 15)
+    return sum(digit << 4 * number for number, digit in enumerate(digits))
+
+
+@given(pieces=st.lists(st.binary(max_size=8), min_size=1, max_size=30))
+def test_a_sketch_has_four_bits_of_the_largest_mark_of_each_bin(pieces: list[bytes]) -> None:
+    assert sketch(pieces) == plainly(pieces)
 
 
 def test_one_sentence_changed_is_still_the_same_page() -> None:

@@ -164,6 +164,19 @@ def test_a_million_frames_of_one_byte_are_not_taken_apart() -> None:
     assert len(without_frames(b"1\r\na\r\n" * 1_000_000)) == 20_000
 
 
+def test_what_lies_behind_more_chunks_or_members_than_we_take_apart_counts_as_cut_off() -> None:
+    def is_cut(body: bytes, coding: str = "", *, chunked: bool = False) -> bool:
+        return unwrap(response(body, coding, chunked=chunked)).cut
+
+    assert is_cut(b"1\r\na\r\n" * 20_001 + b"0\r\n\r\n", chunked=True)
+    assert not is_cut(b"1\r\na\r\n" * 20_000 + b"0\r\n\r\n", chunked=True)
+    assert is_cut(b"1\r\na\r\nno frame\r\n", chunked=True)
+    assert not is_cut(b"no frame at all", chunked=True)
+    for pack, coding in ((gzip.compress, "gzip"), (zstd.compress, "zstd")):
+        assert is_cut(pack(b"a") * 65, coding)
+        assert not is_cut(pack(b"a") * 64, coding)
+
+
 def test_frames_are_taken_off_no_further_than_the_limit() -> None:
     assert without_frames(chunks(bytes(10_000), 400), 1_000) == bytes(1_000)
     assert without_frames(chunks(bytes(10_000), 10_000), 1_000) == bytes(1_000)

@@ -51,11 +51,17 @@ def test_an_index_lists_sitemaps() -> None:
     assert read(text) == [Entry("http://a.example/1.xml", EIGHT), Entry("http://a.example/2.xml.gz")]
 
 
-def test_a_news_sitemap_says_when_an_article_was_published() -> None:
+@pytest.mark.parametrize("prefix", ["news", "n"])
+@pytest.mark.parametrize("on_root", [True, False])
+def test_a_news_sitemap_says_when_an_article_was_published(prefix: str, on_root: bool) -> None:
     text = f"""<urlset {NAMESPACE} xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url>
     <loc>http://a.example/1</loc><news:news><news:publication><news:name>A</news:name></news:publication>
     <news:publication_date>2026-11-16T08:00:10Z</news:publication_date>
     <news:title>An  event</news:title></news:news></url></urlset>"""
+    if not on_root:
+        declared = ' xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"'
+        text = text.replace(declared, "").replace("<news:news", f"<news:news{declared}")
+    text = text.replace("news:", f"{prefix}:").replace("xmlns:news", f"xmlns:{prefix}")
     assert read(text) == [Entry("http://a.example/1", EIGHT, title="An event", news=True)]
 
 
@@ -109,10 +115,24 @@ def test_a_text_sitemap_is_a_list_of_lines() -> None:
     assert [entry.url[-1] for entry in read(text)] == ["1", "2", "3", "4"]
 
 
+@pytest.mark.parametrize("comment", ["<!-- words -->", f"<!--{'words <b>' * 2_000}-->" * 2])
+def test_comments_may_come_first_however_long_they_are(comment: str) -> None:
+    text = f"<?xml version='1.0'?>{comment}<!-- <urlset> --><sitemapindex><sitemap><loc>/1"
+    assert read_sitemap(text.encode(), URL).kind == "index"
+
+
+def test_a_text_sitemap_may_begin_with_comments() -> None:
+    text = "# All pages of a.example\n#\n\n# as of today: http://a.example/0\nhttp://a.example/1\nhttp://a.example/2"
+    assert [entry.url[-1] for entry in read(text)] == ["1", "2"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "",
+        "# Words about http://a.example/\n",
+        "# Words\n\nof a file that is no list\nhttp://a.example/\n",
+        f"<!-- words -->{'<p>' * 2_000}<urlset>",
         "<html><body>Not found</body></html>",
         '<rss version="2.0"><channel></channel></rss>',
         "User-agent: *\nDisallow: /\n",
@@ -163,6 +183,17 @@ def test_a_response_is_unwrapped(encoding: str, chunked: bool) -> None:
         body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
     response = Response(200, b"", body, {"content-encoding": encoding} if encoding else {}, chunked=chunked)
     assert len(list(sitemap_of(URL, response).entries)) == 5
+
+
+@pytest.mark.parametrize("encoding", ["", "br"])
+def test_a_long_sitemap_that_came_in_chunks_is_read_to_its_end(encoding: str) -> None:
+    plain = pages(120_000).encode()
+    assert 4_000_000 < len(plain) < LIMIT_BYTES
+    body = brotli.compress(plain, quality=1) if encoding else plain
+    frames = (body[at : at + 65_536] for at in range(0, len(body), 65_536))
+    sent = b"".join(b"%x\r\n%b\r\n" % (len(each), each) for each in frames) + b"0\r\n\r\n"
+    response = Response(200, b"", sent, {"content-encoding": encoding} if encoding else {}, chunked=True)
+    assert sum(1 for _ in sitemap_of(URL, response).entries) == 120_000
 
 
 @pytest.mark.parametrize("charset", ["utf-16", "cp932", "utf-8-sig"])

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from joro.config.declare import Override
-from joro.config.servers import EXPRESSION, expression
+from joro.config.servers import EXPRESSION, expression, spelled
 from joro.config.tree import FILE_NAME, Config
 from joro.errors import ConfigError
 
@@ -110,6 +110,8 @@ def _override(kind: type, table: dict[str, Any], source: str, where: str) -> Ove
                 f"{source}: {where}.servers = {each!r} is no server",
                 remedy='write "example.jp", "*.example.jp", "http://one.example:8080" or "re:EXPRESSION"',
             )
+        else:
+            spelled(each, f"{source}: {where}.servers")
     changes = {key: value for key, value in table.items() if key != "servers"}
     for spec in dataclasses.fields(kind):
         if spec.name in changes and spec.metadata["whole"]:
@@ -158,8 +160,8 @@ def check(value: Any, spec: dataclasses.Field[Any], where: str) -> None:
     """Is a number within what its setting allows, and has a text the form it needs?"""
     least, most, form = (spec.metadata[word] for word in ("least", "most", "form"))
     if least is not None and not value >= least:  # `not >=`: nan is out of range too
-        raise ConfigError(f"{where} = {value!r} is too small", remedy=f"write {least:g} or more")
+        raise ConfigError(f"{where} = {value!r} is too small", remedy=f"write {least:.15g} or more")
     if most is not None and not value <= most:
-        raise ConfigError(f"{where} = {value!r} is too large", remedy=f"write {most:g} or less")
+        raise ConfigError(f"{where} = {value!r} is too large", remedy=f"write {most:.15g} or less")
     if form is not None and not re.fullmatch(form.pattern, value):
         raise ConfigError(f"{where} = {value!r} cannot be", remedy=f"write {form.words}")

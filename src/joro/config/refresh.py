@@ -30,7 +30,10 @@ class Refresh:
         form=POLICIES,
     )
     visits_per_day: int = setting(
-        0, "visits to known pages, all robots together; 0 = as many as sockets and politeness allow", least=0
+        0,
+        "visits to known pages, all robots together; watched sources and cycles come on top; 0 = as many as"
+        " sockets and politeness allow",
+        least=0,
     )
     visits_per_change: int = setting(
         10,
@@ -105,3 +108,8 @@ class Refresh:
         " shortest intervals; thin = the least important pages",
         form=REVISIONS,
     )
+
+    @property
+    def first_wait_s(self) -> float:
+        """How long a page waits for its second visit: first_interval_s, or as long as any page may wait."""
+        return min(self.first_interval_s, self.most_interval_s)

@@ -20,6 +20,8 @@ from joro.errors import ConfigError
 #: What a pattern begins with that is a regular expression.
 EXPRESSION = "re:"
 _PORT = re.compile(r":\d+$")
+#: A part of a name, between dots, with the asterisks in it.
+_LABEL = re.compile(r"[^./:\s]+")
 
 Section = typing.TypeVar("Section", bound=Politeness | Scope)
 
@@ -65,19 +67,48 @@ def servers_like(patterns: Iterable[str], where: str = "servers") -> Callable[[s
     patterns = list(patterns)
     expressions = [expression(each, where) for each in patterns if each.startswith(EXPRESSION)]
     globs = (
-        ".*".join(map(re.escape, each.lower().split("*")))
+        ".*".join(map(re.escape, spelled(each, where).split("*")))
         for each in patterns
         if not each.startswith(EXPRESSION)
     )
     wanted = re.compile(f"^(?:{'|'.join(globs) or '(?!)'})$", re.MULTILINE)
 
     def are_meant(server: str) -> bool:
-        authority = server.partition("://")[2]
-        if wanted.search(f"{server}\n{authority}\n{_PORT.sub('', authority)}") is not None:
+        if wanted.search("\n".join(_names(server))) is not None:
             return True
         return any(each.search(server) is not None for each in expressions)
 
     return are_meant
+
+
+def _names(server: str) -> Iterable[str]:
+    """What a person may call a server; its key leaves out the port that is usual for its scheme."""
+    authority = server.partition("://")[2]
+    host = _PORT.sub("", authority)
+    yield from (server, authority, host)
+    if host == authority:
+        port = 443 if server.startswith("https:") else 80
+        yield from (f"{server}:{port}", f"{authority}:{port}")
+
+
+def spelled(pattern: str, where: str) -> str:
+    """A pattern for hosts as canonical URLs have them: in lower case, and names of all scripts in ASCII."""
+    pattern = pattern.lower()
+    if pattern.isascii():
+        return pattern
+    return _LABEL.sub(lambda label: label[0] if label[0].isascii() else _in_ascii(label[0], where), pattern)
+
+
+def _in_ascii(label: str, where: str) -> str:
+    from joro.url import host_of, try_canonical  # 0.02 s, which few settings need
+
+    url = None if "*" in label else try_canonical(f"http://{label}.example/")
+    if url is None:
+        raise ConfigError(
+            f"{where}: {label!r} is no part of a host's name",
+            remedy="let * stand for whole parts between dots",
+        )
+    return host_of(url).removesuffix(".example")
 
 
 def expression(pattern: str, where: str) -> re.Pattern[str]:

@@ -14,11 +14,16 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-from joro.config.servers import EXPRESSION, expression
+from joro.config.servers import EXPRESSION, expression, spelled
 from joro.errors import ConfigError
+from joro.url import respell
 
-#: Every character of ASCII: only what no canonical URL contains is escaped.
-_ASCII = "".join(map(chr, range(128)))
+#: Every character of ASCII that a canonical URL may contain: the others are escaped.
+_ASCII = "".join(chr(code) for code in range(33, 127) if chr(code) not in '"<>')
+#: What comes before the path. Where no scheme says so it may be a host's end (`*.example.jp/`), or a file's.
+_SERVER = re.compile(r"((?:\*|https?)://|(?=\*\.[^/*]+/))([^/]*)", re.IGNORECASE)
+#: Ports that canonical URLs leave out.
+_USUAL_PORTS = (("http://", ":80"), ("https://", ":443"))
 
 
 class Globs:
@@ -36,7 +41,10 @@ class Globs:
             if pattern.startswith(EXPRESSION):
                 self._expressions.append(expression(pattern, where))
             else:
-                self._sort_in(_pieces(pattern, where), mixed)
+                globs, expressions = _spellings(pattern, where)
+                mixed += expressions
+                for spelling in globs:
+                    self._sort_in(_pieces(spelling), mixed)
         if mixed:
             self._expressions.append(re.compile("|".join(mixed)))
 
@@ -70,12 +78,57 @@ class Globs:
         return next((each for each in self._patterns if Globs((each,), "").match(url)), "")
 
 
-def _pieces(pattern: str, where: str) -> list[str]:
-    if not pattern.startswith(("*", "http://", "https://")):
+def _spellings(pattern: str, where: str) -> tuple[list[str], list[str]]:
+    """The pattern as canonical URLs would have it, and expressions for what can only be meant of hosts.
+
+    Hosts know no capitals, paths do; and what follows a `*` may belong to either.
+    """
+    if not pattern.lower().startswith(("*", "http://", "https://")):
         raise ConfigError(
             f"{where}: {pattern!r} is like no URL", remedy="let it begin with *, http://, https:// or re:"
         )
-    pieces = quote(re.sub(r"\*+", "*", pattern), safe=_ASCII).split("*")
+    begin = _SERVER.match(pattern)
+    if begin is None:
+        return [pattern], []
+    start, host, path = begin[1].lower(), begin[2], pattern[begin.end() :]
+    try:
+        ours = spelled(host, where)
+    except ConfigError:
+        if start and (path or "*" not in host):
+            raise
+        ours = host
+    servers = _without_usual_port(start, ours)
+    if "*" not in host:
+        return [server + (path or "/") for server in servers], []
+    if ours == host:
+        return [server + path for server in servers], []
+    return [start + host + path], [_of_host(server, path) for server in servers]
+
+
+def _without_usual_port(start: str, host: str) -> list[str]:
+    """How canonical URLs begin that lead there: with `*://` a port is usual for one of both schemes."""
+    servers = [] if (start, host[host.rfind(":") :]) in _USUAL_PORTS else [start + host]
+    for scheme, port in _USUAL_PORTS:
+        if start in (scheme, "*://", "") and host.endswith(port):
+            servers.append(scheme + host.removesuffix(port))
+    return servers
+
+
+def _of_host(server: str, path: str) -> str:
+    """A pattern whose beginning stays within the host, piece after piece (see `_as_expression`)."""
+    start, found, host = server.rpartition("://")
+    first, *middle, last = map(re.escape, host.split("*"))
+    scheme = start if found and start != "*" else "https?"
+    inside = f"^{scheme}://{first}" + "".join(f"(?>[^/]*?{piece})" for piece in middle)
+    if not path:
+        return "(?!)" if last else inside  # every URL has a path
+    pieces = _pieces(path)
+    rest = _as_expression(pieces)[1:] if len(pieces) > 1 else rf"{re.escape(pieces[0])}\Z"
+    return f"{inside}[^/]*{last}{rest}"
+
+
+def _pieces(pattern: str) -> list[str]:
+    pieces = respell(quote(re.sub(r"\*+", "*", pattern), safe=_ASCII)).split("*")
     return pieces if pieces != ["", ""] else ["", "", ""]
 
 

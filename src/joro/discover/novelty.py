@@ -27,6 +27,9 @@ ENOUGH_BYTES, ENOUGH_SHARE = 80, 0.04
 #: In a longer piece, an echo does not matter. Nor does it once enough is new: most pages are spared the look.
 ECHO_LIMIT_BYTES = 240
 
+#: The bits of a mark that are looked at: the compiled core makes no objects of integers this small.
+_LOOKED_AT = (1 << 40) - 1
+
 _WORD = re.compile(rb"[A-Za-z\x80-\xff]+")
 
 
@@ -49,16 +52,19 @@ def novelty_of(memory: Memory, url: str, pieces: Iterable[bytes]) -> float:
 
 def learn(memory: Memory, mark: int) -> bool:
     """Remember a piece; True when it was not known."""
-    if _holds(memory.recent, mark):
+    mark &= _LOOKED_AT
+    recent, pieces = memory.recent, memory.pieces
+    if _holds(recent, mark):
         return False
     known = bool(memory.older) and _holds(memory.older, mark)
-    if memory.pieces * BITS_PER_PIECE >= len(memory.recent) * 8:
-        size = min(MOST_BYTES, 2 * len(memory.recent))
-        memory.recent, memory.older, memory.pieces = bytearray(size), memory.recent, 0
-    last = len(memory.recent) - 1
-    memory.recent[mark & last] |= 1 << (mark >> 16 & 7)
-    memory.recent[mark >> 20 & last] |= 1 << (mark >> 36 & 7)
-    memory.pieces += 1
+    if pieces * BITS_PER_PIECE >= len(recent) * 8:
+        memory.older = recent
+        recent, pieces = bytearray(min(MOST_BYTES, 2 * len(recent))), 0
+        memory.recent = recent
+    last = len(recent) - 1
+    recent[mark & last] |= 1 << (mark >> 16 & 7)
+    recent[mark >> 20 & last] |= 1 << (mark >> 36 & 7)
+    memory.pieces = pieces + 1
     return not known
 
 

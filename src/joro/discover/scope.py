@@ -14,7 +14,7 @@ server has one more than that page; on any other page, and to another server, it
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from joro.config import PerServer, Scope
 from joro.discover.globs import Globs
@@ -37,11 +37,15 @@ def is_generated(url: str) -> bool:
     return "?" in url or _GENERATED.search(url, url.index("/", 8)) is not None
 
 
-def _domain(text: str) -> str:
-    """A domain as the hosts of canonical URLs have it."""
+def domains_in(texts: Iterable[str], where: str) -> tuple[str, ...]:
+    """Domains as the hosts of canonical URLs have them; `where` is the setting they come from."""
+    return tuple(_domain(text, where) for text in texts)
+
+
+def _domain(text: str, where: str) -> str:
     url = try_canonical(f"http://{text.removeprefix('*').lstrip('.')}/")
     if url is None or url != f"http://{host_of(url)}/":
-        raise ConfigError(f"scope.domains: {text!r} is no domain", remedy='write it like "example.jp"')
+        raise ConfigError(f"{where}: {text!r} is no domain", remedy='write it like "example.jp"')
     return host_of(url)
 
 
@@ -56,7 +60,7 @@ class Boundary:
         """Go by these settings from now on."""
         self._settings = PerServer(settings)
         self._plain = None if settings.rules else settings  # without rules nobody has to be looked up
-        self._domains = tuple(map(_domain, settings.domains))
+        self._domains = domains_in(settings.domains, "scope.domains")
         self._suffixes = tuple(f".{domain}" for domain in self._domains)
         self._include = Globs(settings.include, "scope.include")
         self._exclude = Globs(settings.exclude, "scope.exclude")
@@ -73,6 +77,14 @@ class Boundary:
         if urls and (is_forbidden := self._forbids()) is not None:
             urls = [url for url in urls if not is_forbidden(url)]
         return urls
+
+    def opens(self, url: str) -> bool:
+        """May this be asked for to learn about its server, though it need be no page of the collection?"""
+        if self._domains and not self._is_inside(host_of(url)):
+            return False
+        is_forbidden = self._forbids()
+        is_shut = is_forbidden is not None and is_forbidden(url)
+        return not is_shut and not (self._exclude and self._exclude.match(url))
 
     def follow(self, source: str, hops: int, cgi_hops: int, urls: list[str]) -> list[tuple[list[str], int]]:
         """The links of a page that belong to the collection, in groups with the CGI hops of each.

@@ -25,10 +25,15 @@ def sitemap_sources(server: str, named: Iterable[str], *, guess: bool = True) ->
     return found or ([server + USUAL] if guess else [])
 
 
-def listed_sitemaps(index: str, listed: Iterable[str], known: int, depth: int) -> list[str]:
-    """The sitemaps of an index to be watched: of its own domain, up to the limit, and not too deep."""
+def listed_sitemaps(index: str, listed: Iterable[str], known: int, depth: int, home: str = "") -> list[str]:
+    """The sitemaps of an index to be watched: of its own domain or `home`, up to the limit, and not too deep.
+
+    `home` is the domain it speaks for: many sites keep their sitemaps elsewhere.
+    """
     if depth >= DEPTH_LIMIT:
         return []
-    home = registrable_domain(host_of(index))
-    ours = [url for url in dict.fromkeys(listed) if registrable_domain(host_of(url)) == home and url != index]
+    homes = {registrable_domain(host_of(index)), home}
+    ours = [
+        url for url in dict.fromkeys(listed) if registrable_domain(host_of(url)) in homes and url != index
+    ]
     return ours[: max(0, SITEMAP_LIMIT - known)]

@@ -8,14 +8,20 @@ Paper: S3 2 (footnote): all pages of .jp, elsewhere only Japanese ones; S4 4.2: 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 
 from joro.config import Scope
+from joro.discover.scope import domains_in
+from joro.errors import ConfigError
 from joro.url import host_of
 
 #: Scripts that separate words lie below: from here on (Han, kana, hangul) a word may stand anywhere.
 _FIRST_WIDE = "\u2e80"
+_TAG = re.compile(r"[a-z]{2,3}")
+#: Countries that people write for their languages, and that are the code of no other one.
+_COUNTRIES = {"jp": "ja", "cn": "zh", "cz": "cs", "dk": "da", "gr": "el", "ua": "uk"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +44,10 @@ class Wanted:
     """The operator's taste. Language and text need only be worked out when `needs_…` says so."""
 
     def __init__(self, settings: Scope) -> None:
-        under = tuple(domain.lower().strip(".") for domain in settings.everything_under)
+        under = domains_in(settings.everything_under, "scope.everything_under")
         self._under = frozenset(under)
         self._suffixes = tuple(f".{domain}" for domain in under)
-        self._languages = frozenset(_primary(language) for language in settings.languages_elsewhere)
+        self._languages = frozenset(map(_language, settings.languages_elsewhere))
         self._words = tuple(dict.fromkeys(filter(None, map(_plain, settings.unwanted_words))))
         self._limit = settings.unwanted_limit
 
@@ -76,6 +82,15 @@ class Wanted:
         plain = _plain(text)
         found = [word for word in self._words if word in plain and _stands_alone(word, plain)]
         return f"unwanted words: {', '.join(found)}" if len(found) >= self._limit else ""
+
+
+def _language(text: str) -> str:
+    """The language an operator means: a mistyped one would let no page in."""
+    language = _primary(text.strip())
+    if not _TAG.fullmatch(language) or language in _COUNTRIES:
+        hint = f"did you mean {_COUNTRIES[language]}?" if language in _COUNTRIES else 'write it like "ja"'
+        raise ConfigError(f"scope.languages_elsewhere: {text!r} is no language", remedy=hint)
+    return language
 
 
 def _primary(language: str) -> str:

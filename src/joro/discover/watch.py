@@ -135,7 +135,7 @@ class Reading:
         if self._is_first:
             self._times.extend(entry.time for entry in entries if entry.time is not None)
         if self._watched.kind == INDEX:
-            findings.sitemaps = [entry.url for entry in fresh if self._is_ours(entry.url)]
+            findings.sitemaps = [entry.url for entry in fresh]  # whoever's: see `sitemaps`
             self._arrived += len(fresh)
             return findings
         for entry, visited_at in zip(fresh, self._last_visits([e.url for e in fresh]), strict=True):
@@ -194,9 +194,9 @@ class Reading:
             return False
         if not self._is_ours(entry.url):
             return False
-        if entry.time is None:
+        if entry.time is None or entry.time > self._now + AHEAD_LIMIT_S:
             return not self._is_first
-        return self._now - NEWS_AGE_S < entry.time + entry.span_s <= self._now + AHEAD_LIMIT_S
+        return entry.time + entry.span_s > self._now - NEWS_AGE_S
 
     def _is_signal(self, entry: Entry, visited_at: float) -> bool:
         if entry.time is None or entry.time > self._now + AHEAD_LIMIT_S or self._trust.is_broken:

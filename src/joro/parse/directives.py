@@ -17,6 +17,9 @@ _WORD = re.compile(r"([a-z_-]+)[ \t]*(:[^,\n]*)?")
 #: Words that take a value. Before any other word, a colon ends the name of the robot that is meant.
 _VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 
+#: A date may begin with its day of the week, whose comma ends no word.
+_WEEKDAY = re.compile(r"(unavailable_after[ \t]*:[ \t]*(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*),")
+
 _NONE = frozenset({"noindex", "nofollow"})
 
 
@@ -40,7 +43,7 @@ def header_directives(x_robots: str, agent: str) -> frozenset[str]:
     if not x_robots:
         return frozenset()
     found: set[str] = set()
-    for line in x_robots.lower().split("\n"):
+    for line in _lowered(x_robots).split("\n"):
         ours = True
         for part in line.split(","):
             name, colon, words = part.strip().partition(":")
@@ -52,8 +55,13 @@ def header_directives(x_robots: str, agent: str) -> frozenset[str]:
 
 
 def _words(text: str) -> set[str]:
-    found = _WORD.findall(text.lower())
+    found = _WORD.findall(_lowered(text))
     return {f"{word}:{value[1:].strip()}" if value else word for word, value in found}
+
+
+def _lowered(text: str) -> str:
+    text = text.lower()
+    return _WEEKDAY.sub(r"\1", text) if "unavailable_after" in text else text
 
 
 def _spelled_out(words: set[str]) -> frozenset[str]:

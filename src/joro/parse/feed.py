@@ -97,17 +97,21 @@ def read_feed(payload: bytes, url: str, content_type: str = "") -> Feed:
 
 
 def declared_feeds(page: Elements, base: str) -> list[str]:
-    """The feeds a page names in its head."""
+    """The feeds a page names in its head, and does not ask us to leave alone."""
     join = Joiner(base)
     found: dict[str, None] = {}
     for element in page.all("link"):
         mime = (element.attr("type") or "").split(";")[0].strip().lower()
         ref = element.attr("href")
-        if ref and mime in _TYPES and "alternate" in (element.attr("rel") or "").lower().split():
+        if ref and mime in _TYPES and _leads_on((element.attr("rel") or "").lower().split()):
             url = join(ref)
             if url is not None:
                 found[url] = None
     return list(found)
+
+
+def _leads_on(relations: list[str]) -> bool:
+    return "alternate" in relations and "nofollow" not in relations
 
 
 class _Reader:

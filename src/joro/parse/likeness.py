@@ -17,7 +17,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import islice
 
-from xxhash import xxh3_64_intdigest
+from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
 from joro.parse.html import Tree
 from joro.parse.text import title_of
@@ -91,19 +91,21 @@ def _table(strings: list[str]) -> bytes:
 
 def sketch(pieces: list[bytes]) -> int:
     """64 bits of which nearly all are equal for pages with nearly the same sentences."""
-    largest = [0] * BINS
-    for mark in map(xxh3_64_intdigest, b"\n".join(pieces).split(b"\n")):
-        if mark > largest[mark & BINS - 1]:
-            largest[mark & BINS - 1] = mark
-    return _packed(largest)
+    largest = [b""] * BINS
+    for mark in map(xxh3_64_digest, b"\n".join(pieces).split(b"\n")):
+        if mark > largest[mark[7] & BINS - 1]:
+            largest[mark[7] & BINS - 1] = mark
+    return _packed([int.from_bytes(mark[2:], "big") for mark in largest])
 
 
 def _packed(largest: list[int]) -> int:
-    """4 bits of every bin; an empty one speaks with other bits of the next that is full."""
-    bits = mark = distance = 0
-    for bin_mark in (*reversed(largest), *reversed(largest)):
-        if bin_mark:
-            mark, distance = bin_mark, 0
-        bits = bits << 4 | (mark >> distance + 8 & 15)
-        distance = distance + 1 & 31
-    return bits & (1 << 4 * len(largest)) - 1
+    """4 bits of every bin; an empty one speaks with other bits of the next that is full, around the end."""
+    full = next((number for number, mark in enumerate(largest) if mark), 0)
+    mark, distance = largest[full], full + 1
+    halves = [0, 0]  # numbers that a machine word has room for
+    for number in range(BINS - 1, -1, -1):
+        if largest[number]:
+            mark, distance = largest[number], 0
+        halves[number >> 3] = halves[number >> 3] << 4 | (mark >> distance + 8 & 15)
+        distance += 1
+    return halves[1] << 32 | halves[0]

@@ -37,6 +37,7 @@ ODD_LIMIT = 50_000
 #: What is no tag, and how it ends.
 _ENDS = {"<![CDATA[": "]]>", "<!--": "-->", "<?": "?>"}
 _SPACE = re.compile(r"\s*+")
+_CLOSED = re.compile(r"\s*+>")
 _ATTRIBUTE = re.compile(r"""([^\s=/"'<>]+)\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+))""")
 #: Only with its semicolon: `?a=1&copy=2` is a URL that someone forgot to escape.
 _REFERENCE = re.compile(r"&(?:#(?:[xX]([0-9a-fA-F]{1,6})|([0-9]{1,7}))|([A-Za-z][A-Za-z0-9]{1,31}));")
@@ -84,13 +85,15 @@ class Markup:
 
     def skip(self, name: str) -> None:
         """Go on at the end tag of the element just begun, if that is in sight, but never inside CDATA."""
-        end = f"</{name}>"
+        end = f"</{name}"
         if end in self._endless:
             return
         at = _SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]  # matches anything
         if self._text.startswith("<![CDATA[", at):
             at = self._text.find("]]>", at)
         found = self._text.find(end, at) if at >= 0 else -1
+        while found >= 0 and _CLOSED.match(self._text, found + len(end)) is None:  # of a longer name
+            found = self._text.find(end, found + 1)
         if found >= 0:
             self._at = found
         else:

@@ -59,7 +59,7 @@ class Payload(NamedTuple):
 
     content: bytes
     undecoded: str = ""  # the content encoding that is still on
-    cut: bool = False  # an encoding broke off before its end
+    cut: bool = False  # an encoding or the chunks broke off before their end, or were more than we take apart
 
 
 def payload(response: Response, limit_bytes: int = LIMIT_BYTES) -> bytes:
@@ -71,9 +71,8 @@ def unwrap(response: Response, limit_bytes: int = LIMIT_BYTES) -> Payload:
     """Take off chunk frames, then the content encodings, the last one first."""
     # Packed, a payload may be a little longer: headers and tables of encodings, of which there are few.
     packed_bytes = limit_bytes + limit_bytes // 8 + 10_000
-    content = without_frames(response.body, packed_bytes) if response.chunked else response.body
+    content, cut = _unframed(response.body, packed_bytes) if response.chunked else (response.body, False)
     codings = [word.strip().lower() for word in response.headers.get("content-encoding", "").split(",")]
-    cut = False
     for done, coding in enumerate(reversed(codings)):
         if coding in ("", "identity") or not content:
             continue
@@ -91,22 +90,26 @@ def without_frames(body: bytes, limit_bytes: int = LIMIT_BYTES) -> bytes:
 
     A body that has none, against its announcement, stays as it is.
     """
+    return _unframed(body, limit_bytes)[0]
+
+
+def _unframed(body: bytes, limit_bytes: int) -> Decoded:
     pieces: list[memoryview] = []
     whole = memoryview(body)  # pieces are copied once, when they are joined
     position = length = 0
-    while len(pieces) < _FRAMES and length < limit_bytes:
+    while length < limit_bytes:
         frame = _FRAME.match(body, position)
         if frame is None:
-            break
+            return (b"".join(pieces), True) if pieces else (body, False)
         size = int(frame[1], 16)
-        if size == 0:
-            return b"".join(pieces)
+        if size == 0 or len(pieces) == _FRAMES:
+            return b"".join(pieces), size > 0
         size = min(size, limit_bytes - length)
         pieces.append(whole[frame.end() : frame.end() + size])
         length += len(pieces[-1])
         position = frame.end() + size
         position += 2 if body.startswith(b"\r\n", position) else body.startswith(b"\n", position)
-    return b"".join(pieces) if pieces else body
+    return b"".join(pieces), False
 
 
 def _decoder(coding: str) -> Decoder | None:
@@ -148,8 +151,8 @@ def _members(body: bytes, window: int, limit: int) -> Decoded | None:
         if not decoder.eof:
             return (whole, len(whole) < limit) if whole else None
         if len(whole) >= limit or not body.startswith(_GZIP_MAGIC):
-            break
-    return whole, False
+            return whole, False
+    return whole, True
 
 
 def _brotli(body: bytes, limit: int) -> Decoded | None:
@@ -212,8 +215,8 @@ def _zstd_frames(body: bytes, limit: int) -> Decoded | None:
         if not decoder.eof:
             return (whole, len(whole) < limit) if whole else None
         if len(whole) >= limit or not body:
-            break
-    return whole, False
+            return whole, False
+    return whole, True
 
 
 def _zstd_decoder() -> zstd.ZstdDecompressor:

@@ -16,7 +16,7 @@ import codecs
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from isal import isal_zlib
@@ -24,7 +24,7 @@ from isal import isal_zlib
 from joro.model import DAY_S, Entry, Response
 from joro.parse.charset import charset_of, decode
 from joro.parse.dates import is_day, moment
-from joro.parse.markup import Markup
+from joro.parse.markup import Markup, attributes
 from joro.parse.payload import payload, without_frames
 from joro.url import Joiner, try_canonical
 
@@ -45,7 +45,9 @@ _LAYERS = 3
 _ROOT = re.compile(r"<(?:[A-Za-z][\w.-]*:)?(urlset|sitemapindex)(?=[\s>/])", re.IGNORECASE)
 _HEAD_CHARS = 4_096
 _NEWLINE = re.compile(r"[\r\n]+")
-_LINE_URL = re.compile(r"\s*https?://\S+\s*(?:\n|\r|\Z)", re.IGNORECASE)
+#: Some begin with words about the list; it is one if a URL stands behind them.
+_LINE_URL = re.compile(r"(?:\s*+#[^\r\n]*+|)*+\s*https?://\S+\s*(?:\n|\r|\Z)", re.IGNORECASE)
+_NEWS = "google.com/schemas/sitemap-news/"
 _LISTS = frozenset({"url", "sitemap"})
 _OWN = _LISTS | {"loc", "lastmod", "changefreq", "priority"}
 _EVERY_S = {
@@ -72,7 +74,7 @@ def sitemap_of(url: str, response: Response) -> Sitemap:
     """The sitemap in a response."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding in ("", "identity", "gzip", "x-gzip"):
-        body = without_frames(response.body) if response.chunked else response.body
+        body = without_frames(response.body, LIMIT_BYTES) if response.chunked else response.body
     else:
         body = payload(response, LIMIT_BYTES)
     return read_sitemap(body, url, response.headers.get("content-type", ""))
@@ -82,7 +84,7 @@ def read_sitemap(body: bytes, url: str, content_type: str = "") -> Sitemap:
     """A sitemap; `kind` is "" when the body is none."""
     pieces = texts(unpacked(body), url, content_type)
     first = next(pieces, "")
-    root = _ROOT.search(first, 0, _HEAD_CHARS)
+    root = _root(first)
     if root is not None:
         markup = Markup(itertools.chain([first[root.start() :]], pieces))
         kind = "index" if root[1].lower() == "sitemapindex" else "pages"
@@ -90,6 +92,19 @@ def read_sitemap(body: bytes, url: str, content_type: str = "") -> Sitemap:
     if _LINE_URL.match(first):
         return Sitemap("lines", _lines(itertools.chain([first], pieces), Joiner(url)))
     return Sitemap("", iter(()))
+
+
+def _root(text: str) -> re.Match[str] | None:
+    """Its root, where one expects it: comments do not count, however long they are."""
+    at, left = 0, _HEAD_CHARS
+    while True:
+        comment = text.find("<!--", at, at + left)
+        root = _ROOT.search(text, at, at + left if comment < 0 else comment)
+        end = text.find("-->", comment + 4) if comment >= 0 else -1
+        if root is not None or end < 0:
+            return root
+        left -= comment - at
+        at = end + 3
 
 
 def unpacked(body: bytes, limit: int = LIMIT_BYTES) -> Iterator[bytes]:
@@ -157,11 +172,15 @@ def _entries(markup: Markup, join: Joiner) -> Iterator[Entry]:
     names: dict[str, str] = {}
     fields: dict[str, str] = {}
     prefix: str | None = None
-    for text, written, slash, _ in itertools.islice(markup, TAG_LIMIT):
+    news = {"news:"}
+    for text, written, slash, attrs in itertools.islice(markup, TAG_LIMIT):
+        if attrs and _NEWS in attrs:
+            news |= {f"{key[6:]}:" for key, uri in attributes(attrs).items() if _NEWS in uri}
+            names.clear()
         name = names.get(written)
         if name is None:
             prefix = written[: written.rfind(":") + 1] if prefix is None else prefix  # the root's
-            name = names[written] = _name(written, prefix)
+            name = names[written] = _name(written, prefix, news)
         if name in _LISTS:
             if fields and (entry := _entry(fields, join)) is not None:
                 yield entry
@@ -172,11 +191,11 @@ def _entries(markup: Markup, join: Joiner) -> Iterator[Entry]:
         yield entry
 
 
-def _name(written: str, prefix: str) -> str:
+def _name(written: str, prefix: str, news: Container[str]) -> str:
     """What we call an element; "" when it is no matter, as image:loc, which is no page."""
-    if written.startswith("news:"):
-        local = written[5:].lower()
-        return local if local in ("publication_date", "title") else ""
+    before, colon, local = written.rpartition(":")
+    if before + colon in news:
+        return local if (local := local.lower()) in ("publication_date", "title") else ""
     local = written.removeprefix(prefix).lower()
     return local if local in _OWN else ""
 
