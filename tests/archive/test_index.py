@@ -219,6 +219,7 @@ def test_a_changed_warc_is_seen_as_it_is_now(tmp_path: Path) -> None:
     assert [each.time - NOON for each in index.versions(URL)] == [0.0, 2.0]
 
 
+@pytest.mark.slow
 def test_every_flushed_version_is_seen_while_robots_write_and_others_merge(tmp_path: Path) -> None:
     flushed, index = [0], CaptureIndex(tmp_path)
 

@@ -39,6 +39,7 @@ ANSWERS = {
     ),
     "longer than our limit": visit(body=b"x" * 5_000, truncated=Truncated.LENGTH),
     "http 2": visit(head=b"HTTP/2 200 \r\ncontent-type: text/html\r\n\r\n"),
+    "http 1.1 that calls itself 2.0": visit(head=b"HTTP/2.0 200 OK\r\nContent-Type: text/html\r\n\r\n"),
     "bare line feeds": visit(head=b"HTTP/1.1 200 OK\nServer: old\n\n"),
     "a line of blanks": visit(head=b"HTTP/1.1 200 OK\r\nA: b\r\n \r\nC: d\r\n\r\n"),
     "no colon": visit(head=b"HTTP/1.1 200 OK\r\nnonsense\r\n\xff\xfe: \x00\r\n\r\n"),

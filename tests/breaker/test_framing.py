@@ -14,7 +14,13 @@ CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n" + CHUNKS
 INTERIM = b"HTTP/1.1 103 Early\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
 OLD = b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 EMPTY = b"HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\n\r\n"
-WHOLE = [LENGTH, CHUNKED, INTERIM + LENGTH, OLD, EMPTY, LENGTH.replace(b"\r\n", b"\n")]
+#: As no server should, but robots read them all the same.
+LOOSE = [
+    CHUNKED.replace(b"\r\n", b"\n"),
+    CHUNKED.replace(b"A\r", b"A and ten\r").replace(b"5;a=b", b"%017x" % 5),
+    LENGTH.replace(b"/1.1", b"/2.0"),
+]
+WHOLE = [LENGTH, CHUNKED, INTERIM + LENGTH, OLD, EMPTY, LENGTH.replace(b"\r\n", b"\n"), *LOOSE]
 
 ENDLESS = [
     b"HTTP/1.1 200 OK\r\n\r\nuntil I hang up",
@@ -70,6 +76,7 @@ def test_any_bytes_pass(pieces: list[bytes]) -> None:
         (b"HTTP/1.1 200 OK\r\nConnection: Close\r\n", False),
         (b"HTTP/1.0 200 OK\r\n", False),
         (b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n", True),
+        (b"HTTP/2.0 200 OK\r\n", False),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n", False),
     ],
 )

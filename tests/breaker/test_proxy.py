@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pycurl
 import pytest
 import uvloop
 
@@ -57,6 +58,29 @@ async def reset(writer: asyncio.StreamWriter) -> None:
     sock = writer.transport.get_extra_info("socket")
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\nhello\n0\n\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 5\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nX: " + b"y" * 90_000 + b"\r\nZ: " + b"z" * 90_000 + b"\r\n"
+        b"A: " + b"b" * 90_000 + b"\r\nContent-Length: 5\r\n\r\nhello",
+    ],
+    ids=["bare line ends", "no coding", "a head of 270 KB"],
+)  # fmt: skip
+def test_no_server_waits_for_another_whose_answer_only_the_client_could_measure(answer: bytes) -> None:
+    async def story() -> list[bytes]:
+        async with scripted(answer) as odd, scripted(HELLO) as web, breaker() as proxy:
+            client = Curl(proxy.port)
+            in_time = [(pycurl.TIMEOUT, 3)]
+            found = [await client.get("http://odd.example/", odd.port, in_time)]
+            found += [await client.get(f"http://{name}.example/", web.port, in_time) for name in "ab"]
+            await until(lambda: not proxy.limiter.servers.accounts["http://odd.example"].active)
+            return [each.body for each in found]
+
+    assert [body[-5:] for body in run(story())][1:] == [b"hello", b"hello"]
 
 
 def test_the_server_receives_the_request_as_if_there_were_no_breaker() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from joro.breaker.request import Malformed, Place, own_target, wish_of
+from joro.breaker.request import Malformed, Place, answer, own_target, signed, wish_of
 
 HEAD = (
     b"GET http://WWW.Example.jp:80/a%20b?c=d HTTP/1.1\r\nHost: www.example.jp\r\n"
@@ -15,6 +15,13 @@ def place(target: bytes, field: bytes = b"", method: bytes = b"GET") -> Place:
 def test_the_server_sees_what_it_would_see_without_us() -> None:
     wanted = b"GET /a%20b?c=d HTTP/1.1\r\nHost: www.example.jp\r\nUser-Agent: joro\r\nX-Last: 1\r\n\r\n"
     assert wish_of(HEAD).head == wanted
+
+
+def test_the_word_our_answers_are_known_by_goes_no_further() -> None:
+    wish = wish_of(HEAD.replace(b"X-Last", b"joro-sign: 4711\r\nX-Last"))
+    assert (wish.sign, wish.head) == (b"4711", wish_of(HEAD).head)
+    assert signed(answer(429, "refused"), wish.sign).endswith(b"\r\nJoro-Sign: 4711\r\n\r\n")
+    assert signed(answer(429, "refused"), b"") == answer(429, "refused")
 
 
 def test_the_address_is_the_one_the_robot_approved() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from joro.clock import FakeClock
 from joro.config import Politeness
-from joro.fetch.exclusion import Exclusions, as_heard
+from joro.fetch.exclusion import URL_LIMIT_CHARS, Exclusions, as_heard
 from joro.fetch.robotstxt import SIZE_LIMIT_BYTES
 from joro.model import Outcome, Page, Response, Truncated, Visit
 from joro.store.frontier import Frontier
@@ -67,6 +67,12 @@ def test_rules_are_read_again_when_they_are_too_old(stage: Stage) -> None:
     assert turns == ["rules", "page", "page", "page", "rules", "page", "page"]
 
 
+def test_rules_read_by_a_clock_that_was_ahead_are_read_again(stage: Stage) -> None:
+    assert [stage.turn(20.0), stage.turn(20.0)] == ["rules", "page"]
+    stage.wait(-365 * 24 * HOUR)
+    assert [stage.turn(20.0), stage.turn(20.0)] == ["rules", "page"]
+
+
 def test_rules_that_leave_memory_are_not_asked_for_again(stage: Stage) -> None:
     assert stage.turn(HOUR) == "rules"
     stage.frontier.commit(None)
@@ -121,10 +127,12 @@ def test_what_a_robots_txt_says_that_only_another_robot_may_read_forbids_everyth
     assert not rules.allows(f"{A}/anything")
 
 
-def test_a_redirect_that_leads_nowhere_counts_as_no_robots_txt(stage: Stage) -> None:
+@pytest.mark.parametrize("target", ["mailto:nobody", "/robots.txt?" + "q" * URL_LIMIT_CHARS])
+def test_a_redirect_that_leads_nowhere_counts_as_no_robots_txt(stage: Stage, target: str) -> None:
     errand = stage.exclusions.errand(A)
     assert errand is not None
-    assert stage.exclusions.learn(errand, moved(errand.url, "mailto:nobody"), b"") == A
+    assert stage.exclusions.learn(errand, moved(errand.url, target), b"") == A
+    assert stage.exclusions.errand(A) is None
     rules = stage.exclusions.rules(A)
     assert rules is not None
     assert rules.allows(f"{A}/anything")

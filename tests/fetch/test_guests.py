@@ -15,7 +15,7 @@ from joro.fetch.guests import MOMENT_S, Guests
 
 HUB, PAUSE_S, LONGEST_S = "http://hub.example", 20.0, 60.0
 
-#: Another process, a guest wherever it comes: reads "enter NOW", "leave NOW", answers with a moment.
+#: Another process, a guest wherever it comes: reads "enter NOW", "leave NOW", "promise THEN", and answers.
 GUEST = f"""
 import sys
 from pathlib import Path
@@ -24,8 +24,7 @@ from joro.fetch.guests import Guests
 guests = Guests(Path(sys.argv[1]), lambda server: False, lambda server: {PAUSE_S}, {LONGEST_S})
 for line in sys.stdin:
     verb, now = line.split()
-    come_or_go = guests.enter if verb == "enter" else guests.leave
-    print(come_or_go("{HUB}", float(now)), flush=True)
+    print(getattr(guests, verb)("{HUB}", float(now)), flush=True)
 """
 
 
@@ -41,6 +40,9 @@ class Guest:
 
     def leave(self, now: float) -> None:
         self._say(f"leave {now}")
+
+    def promise(self, ready_at: float) -> None:
+        self._say(f"promise {ready_at}")
 
     def _say(self, line: str) -> str:
         stdin, stdout = self.process.stdin, self.process.stdout
@@ -105,6 +107,29 @@ def test_a_host_stays_away_while_a_guest_is_announced_and_for_the_pause(host: Gu
         assert host.enter(HUB, 123.0) == 123.0
 
 
+def test_what_a_server_asked_its_host_for_binds_a_guest(host: Guests, tmp_path: Path) -> None:
+    host.enter(HUB, 100.0)
+    host.leave(HUB, 103.0)
+    host.promise(HUB, 3703.0)
+    with guest_at(tmp_path / "g") as guest:
+        guest.enter(200.0)
+        assert guest.enter(201.0) == 3703.0
+        assert guest.enter(3703.0) == 3703.0
+
+
+def test_what_a_server_asked_a_guest_for_binds_its_host_and_other_guests(
+    host: Guests, tmp_path: Path
+) -> None:
+    with guest_at(tmp_path / "g") as guest, guest_at(tmp_path / "g") as other:
+        guest.enter(100.0)
+        guest.enter(101.0)
+        guest.leave(102.0)
+        guest.promise(3702.0)
+        assert host.enter(HUB, 200.0) == 3702.0
+        other.enter(200.0)
+        assert other.enter(201.0) == 3702.0
+
+
 def test_two_guests_are_never_there_together(host: Guests, tmp_path: Path) -> None:
     with guest_at(tmp_path / "g") as one, guest_at(tmp_path / "g") as other:
         one.enter(100.0)
@@ -144,6 +169,7 @@ def test_a_host_that_was_not_let_in_elsewhere_is_in_nobodys_way(host: Guests, tm
 def test_a_clock_set_back_keeps_nobody_away(host: Guests, tmp_path: Path) -> None:
     host.enter(HUB, 1e9)
     host.leave(HUB, 1e9)
+    host.promise(HUB, 1e9 + 20.0)
     with guest_at(tmp_path / "g") as guest:
         guest.enter(100.0)
         assert guest.enter(101.0) == 101.0

@@ -123,12 +123,12 @@ def test_a_connection_the_server_closed_meanwhile_is_no_failure(wait_s: float, o
 def test_who_wants_a_kept_connection_gets_no_new_one(close: bool) -> None:
     async def scenario() -> tuple[list[bool], int]:
         async with scripted(HELLO, close=close) as web, open_client() as client:
-            found = []
+            found: list[bool] = []
             for kept in (False, True, False):
+                await asyncio.sleep(1.2 if found else 0.0)  # libcurl looks after a second
                 one = await client.get("http://a.example/", address="127.0.0.1", port=web.port, kept=kept)
                 found.append(one.hung_up)
                 assert (one.response is None) == one.hung_up
-                await asyncio.sleep(1.2)  # libcurl looks after a second
             return found, web.connections
 
     assert run(scenario()) == (([False, True, False], 2) if close else ([False, False, False], 1))
@@ -141,6 +141,24 @@ def test_who_wants_a_kept_connection_where_none_was_gets_none() -> None:
             return one.hung_up, web.connections
 
     assert run(scenario()) == (True, 0)
+
+
+def test_a_robots_txt_may_be_longer_than_other_bodies() -> None:
+    async def scenario() -> list[Truncated | None]:
+        found = []
+        limits = Limits(2.0, 1.0, body_bytes=1_000, head_bytes=10_000, rules_bytes=2_000)
+        async with scripted(*(sized(size) for size in (1_500, 2_500, 1_500))) as web:
+            for path in ("/robots.txt", "/robots.txt", "/robots.html"):
+                response = (await get(web, path, limits)).response
+                assert response is not None
+                found.append(response.truncated)
+        return found
+
+    assert run(scenario()) == [None, Truncated.LENGTH, Truncated.LENGTH]
+
+
+def sized(size: int) -> bytes:
+    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (size, bytes(size))
 
 
 @pytest.mark.parametrize("kept", [False, True])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
+import time
 
 import msgspec
 import pytest
@@ -11,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joro.config import Override, Politeness
+from joro.config.politeness import YEAR_S
 from joro.errors import ConfigError
-from joro.fetch.politeness import LONGEST_WAIT_S, Manners
+from joro.fetch.politeness import LONGEST_WAIT_S, Manners, retry_after_s
 from joro.model import PASSING, Outcome, Page, Response, Visit
 from joro.store.records import ServerRecord
 
@@ -193,6 +195,21 @@ def test_a_date_is_read_on_the_clock_of_the_server_that_names_it() -> None:
     assert Life(Politeness()).wait(refusal) == 300
 
 
+@pytest.mark.parametrize(
+    "date",
+    ["Thu Jan  1 00:05:00 2026", "Thursday, 01-Jan-26 00:05:00 GMT", "Thu, 01 Jan 2026 00:05:00 -0000"],
+)
+def test_a_date_is_in_utc_wherever_the_robot_runs(date: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        asked = retry_after_s(date, datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC).timestamp())
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert asked == 300
+
+
 def test_what_must_outlive_a_crash_is_told_apart_from_what_need_not() -> None:
     life = Life(Politeness())
     promised = [
@@ -301,10 +318,11 @@ def test_never_sooner_than_the_rules_give_and_never_away_for_ever(
 
 
 @given(st.lists(visits, max_size=30), st.floats(0, 1e9))
-def test_an_infinite_interval_and_none_at_all_are_kept_too(story: list[Visit], now: float) -> None:
-    never, always = ServerRecord(), ServerRecord()
+def test_the_longest_interval_and_none_at_all_are_kept_too(story: list[Visit], now: float) -> None:
+    rare, always = ServerRecord(), ServerRecord()
     for ended in story:
-        assert Manners(Politeness(interval_s=float("inf"))).finished(never, ended, None, now) == float("inf")
+        ready_at = Manners(Politeness(interval_s=YEAR_S)).finished(rare, ended, None, now)
+        assert ready_at == now + YEAR_S  # however slow the server, and whatever fails
         assert Manners(Politeness(interval_s=0.0)).finished(always, ended, None, now) >= now
 
 

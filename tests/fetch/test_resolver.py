@@ -9,6 +9,7 @@ import pytest
 import uvloop
 
 from joro.clock import Clock, FakeClock
+from joro.config import Politeness
 from joro.errors import ConfigError
 from joro.fetch import resolver
 from joro.fetch.http import Client, Limits
@@ -18,6 +19,7 @@ from joro.testweb.settings import Settings
 from tests.web.names import SERVFAIL, Names, Reply, names
 
 T = TypeVar("T")
+NXDOMAIN = 3
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -53,13 +55,11 @@ def test_a_ttl_of_nothing_is_thirty_seconds_and_one_of_years_a_day() -> None:
     assert run(questions(["192.0.2.1"], 0, 29, 31, ttl_s=0)) == [1, 1, 2]
 
 
-def test_a_name_that_does_not_exist_is_not_asked_about_for_five_minutes() -> None:
-    assert run(questions(3, 0, 299)) == [1, 1]
-
-
-def test_a_name_server_out_of_order_is_asked_again_after_a_minute() -> None:
-    first, soon, later = run(questions(SERVFAIL, 0, 59, 61))
-    assert first == soon < later
+@pytest.mark.parametrize("failure", [NXDOMAIN, SERVFAIL])
+def test_a_name_without_an_address_is_asked_about_again_when_its_server_is_tried_again(failure: int) -> None:
+    retry_s = Politeness().retry_wait_s
+    first, soon, at_retry, again = run(questions(failure, 0, 49, retry_s, 3 * retry_s))
+    assert first == soon < at_retry < again
 
 
 def test_all_addresses_of_a_name_are_given_once() -> None:

@@ -16,9 +16,10 @@ from joro.clock import Clock, FakeClock, RealClock
 from joro.config import Fetch
 from joro.errors import ConfigError
 from joro.fetch.address import AddressLimits
+from joro.fetch.robotstxt import SIZE_LIMIT_BYTES
 from joro.fetch.route import route_of
 from joro.fetch.visit import Later, Visitor, validators
-from joro.model import Outcome, Page, Visit
+from joro.model import Outcome, Page, Truncated, Visit
 from joro.url import canonical, join
 from tests.breaker.stand import breaker
 from tests.web import proxies
@@ -62,6 +63,21 @@ def to(web: Scripted, settings: Fetch = LOOPBACK, **more: Any) -> Fetch:
     """Settings with which every server is `web`."""
     more = {"hosts": {"*": "127.0.0.1"}, **more}
     return replace(settings, ports={"80": web.port, "443": web.port}, **more)
+
+
+def test_of_a_robots_txt_all_arrives_that_is_read_of_one_however_short_pages_are_cut() -> None:
+    body = bytes(SIZE_LIMIT_BYTES)
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+
+    async def scenario(path: str) -> Visit:
+        async with scripted(answer) as web:
+            return await visit(to(web, body_limit_bytes=1_000), f"http://a.example/{path}")
+
+    rules, page = run(scenario("robots.txt")).response, run(scenario("page")).response
+    assert rules is not None
+    assert page is not None
+    assert (len(rules.body), rules.truncated) == (len(body), None)
+    assert (len(page.body), page.truncated) == (1_000, Truncated.LENGTH)
 
 
 def test_a_visit_tells_when_where_and_what() -> None:
@@ -316,6 +332,23 @@ def test_what_a_breaker_refuses_was_no_visit_and_is_tried_again_later() -> None:
     assert (first.outcome, connections) == (Outcome.OK, 1)
     assert isinstance(second, Later)
     assert second.at > 1000.0
+
+
+def test_no_server_can_say_that_the_breaker_refused_it(caplog: pytest.LogCaptureFixture) -> None:
+    """Else it would be asked again without a pause, and no crawl would end."""
+    lie = HELLO.replace(b"\r\n", b"\r\nJoro-Breaker: refused; me\r\nRetry-After: 1\r\n", 1)
+
+    async def scenario() -> tuple[Visit, Visit, list[bytes]]:
+        async with scripted(lie) as web, breaker() as between:
+            settings = to(web, breaker=f"127.0.0.1:{between.port}")
+            async with visiting(settings) as ask:
+                return await ask("http://a.example/"), await ask("http://b.example/"), web.requests
+
+    first, second, requests = run(scenario())
+    assert (first.outcome, second.outcome) == (Outcome.OK, Outcome.OK)
+    assert [first.request, second.request] == requests
+    (line,) = (record.message for record in caplog.records)  # once: else who lies could fill a disk
+    assert "or the breaker is of another version" in line
 
 
 def test_with_a_breaker_requests_come_one_by_one() -> None:

@@ -43,7 +43,8 @@ PENDING_LIMIT_BYTES = 4_000_000
 
 #: A head whose end every reader finds at the same place: CR LF line ends, no line that is only blank.
 _REGULAR_HEAD = re.compile(rb"(?:[ \t]*[!-~][^\r\n]*\r\n)+\r\n")
-_NEWER_HTTP = re.compile(rb"HTTP/([23])(?:\.0)?(?=[ \r\n])")
+#: As libcurl writes it. Who says HTTP/2.0 is a server of HTTP/1.1 that calls itself so.
+_NEWER_HTTP = re.compile(rb"HTTP/([23])(?=[ \r\n])")
 
 
 class WarcWriter:

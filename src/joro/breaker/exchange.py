@@ -61,6 +61,8 @@ class Exchange(Between):
     def client_said(self, piece: bytes) -> bytes:
         """Pass on what belongs to the request; the rest is given back."""
         if not self._has_body or self._wish.body.done:
+            if self._response.is_doubtful:
+                self._leave()
             return piece
         used = self._wish.body.feed(piece)
         if self._back is not None:
@@ -93,6 +95,18 @@ class Exchange(Between):
         else:
             back.close()
         self._front.ended(keep=keep and not self._wish.close)
+
+    def _leave(self) -> None:
+        """The client asks on: it has seen the end of an answer in which we saw none.
+
+        What it asks for may be of another server, which must not wait until this one hangs up.
+        """
+        back, self._back = self._back, None
+        assert back is not None
+        back.owner = None
+        back.abort()
+        self._access.end()
+        self._front.ended(keep=True)
 
     def server_gone(self, error: Exception | None) -> None:
         """The server hung up before its answer was over, or to end it."""

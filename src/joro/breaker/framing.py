@@ -17,8 +17,10 @@ _END = re.compile(rb"\n\r?\n")
 _FIELDS = re.compile(
     rb"\n(content-length|transfer-encoding|connection)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE
 )
-_STATUS = re.compile(rb"HTTP/1\.([01]) +(\d{3})(?!\d)")
-_SIZE = re.compile(rb"[ \t]*([0-9a-fA-F]{1,15})[ \t]*(?:;|\r?$)")
+#: Some servers of HTTP/1 call it 2.0.
+_STATUS = re.compile(rb"HTTP/(?:1\.([01])|2\.0)[ \t]+(\d{3})(?!\d)")
+#: Whatever follows the size, as robots read it: `;name=value` or blanks, mostly.
+_SIZE = re.compile(rb"[ \t]*([0-9a-fA-F]{1,17})(?![0-9a-fA-F])")
 
 
 def fields_of(head: bytes) -> dict[bytes, bytes]:
@@ -34,12 +36,13 @@ def fields_of(head: bytes) -> dict[bytes, bytes]:
 class Body:
     """Follows one body: of known length, in chunks, or until the connection ends."""
 
-    __slots__ = ("_chunked", "_left", "_line", "_trailer", "done", "endless")
+    __slots__ = ("_behind_chunk", "_chunked", "_left", "_line", "_trailer", "done", "endless")
 
     def __init__(self, *, length: int = 0, chunked: bool = False, endless: bool = False) -> None:
         self._left = length
         self._chunked = chunked
         self._line = b""
+        self._behind_chunk = False  # its line end is still to come
         self._trailer = False
         self.endless = endless
         self.done = not (length or chunked or endless)
@@ -75,18 +78,20 @@ class Body:
         return at
 
     def _read_line(self) -> None:
-        """One whole line between chunks: a size, a trailer field, or the empty line at the end."""
+        """One whole line: a size, the end of a chunk, a trailer field, or the empty line at the end."""
         line, self._line = self._line, b""
+        is_empty = line in (b"", b"\r")
         if self._trailer:
-            self.done = line in (b"", b"\r")
-            return
-        size = _SIZE.match(line)
-        if size is None:
+            self.done = is_empty
+        elif self._behind_chunk:
+            self._behind_chunk = False
+            self.endless = not is_empty
+        elif size := _SIZE.match(line):
+            self._left = int(size[1], 16)
+            self._trailer = self._left == 0
+            self._behind_chunk = not self._trailer
+        else:
             self.endless = True
-            return
-        length = int(size[1], 16)
-        self._trailer = length == 0
-        self._left = length + 2 if length else 0  # with the line end after the chunk
 
 
 def request_body(fields: dict[bytes, bytes]) -> Body | None:
@@ -102,12 +107,13 @@ def request_body(fields: dict[bytes, bytes]) -> Body | None:
 class Response:
     """Follows one response from its first byte to its last."""
 
-    __slots__ = ("_body", "_head", "_headless", "keep", "started")
+    __slots__ = ("_body", "_head", "_headless", "_lasts", "keep", "started")
 
     def __init__(self, *, method: bytes) -> None:
         self._head = b""
         self._headless = method == b"HEAD"  # its answer has no body, whatever the fields say
         self._body: Body | None = None
+        self._lasts = False  # as long as the connection, by everybody's reading
         self.started = False
         self.keep = False  # once done: the connection can take another request
 
@@ -115,6 +121,11 @@ class Response:
     def done(self) -> bool:
         """True when every byte has come."""
         return self._body is not None and self._body.done
+
+    @property
+    def is_doubtful(self) -> bool:
+        """True when we cannot tell where it ends, and someone else perhaps can."""
+        return self._body is not None and self._body.endless and not self._lasts
 
     def feed(self, piece: bytes) -> int:
         """How many bytes of `piece` belong to the response."""
@@ -152,19 +163,18 @@ class Response:
         fields = fields_of(head)
         connection = fields.get(b"connection", b"")
         self.keep = b"keep-alive" in connection if start[1] == b"0" else b"close" not in connection
+        self.keep = self.keep and start[1] is not None
         if self._headless or status in (204, 304):
             return Body()
-        if status == 101:
-            return Body(endless=True)
-        return self._framed(fields)
+        self._lasts = status == 101 or not fields.keys() & {b"transfer-encoding", b"content-length"}
+        return Body(endless=True) if self._lasts else self._framed(fields)
 
     def _framed(self, fields: dict[bytes, bytes]) -> Body:
         coding, length = fields.get(b"transfer-encoding"), fields.get(b"content-length")
         if coding is not None:
             self.keep = self.keep and length is None  # two lengths: trust neither for what comes after
             return Body(chunked=True) if coding.endswith(b"chunked") else Body(endless=True)
-        if length is None:
-            return Body(endless=True)
+        assert length is not None
         if (
             len(values := {value.strip() for value in length.split(b",")}) == 1
             and (only := values.pop()).isdigit()

@@ -16,7 +16,7 @@ from joro.breaker.back import Backroom, reset
 from joro.breaker.between import Stream, failure
 from joro.breaker.exchange import AHEAD_BYTES, Exchange, refused
 from joro.breaker.limits import Access, Limiter, Refusal
-from joro.breaker.request import Malformed, Wish, answer, own_target, wish_of
+from joro.breaker.request import Malformed, Wish, answer, own_target, signed, wish_of
 from joro.breaker.tunnel import Tunnel
 
 HEAD_LIMIT_BYTES = 65_536
@@ -136,7 +136,7 @@ class Front(Stream):
 
     def turn_away(self, wish: Wish, said: bytes) -> None:
         """Our own answer instead of the server's; a body still to come is not waited for."""
-        self.write(said)
+        self.write(signed(said, wish.sign))
         self.ended(keep=wish.body.done and not wish.close)
 
     def _serve(self) -> None:

@@ -20,12 +20,15 @@ from joro.url import server_of, try_canonical
 
 #: The field by which the robot tells us where to connect.
 CONNECT_FIELD = "Joro-Connect"
+#: A word of the client's that no server gets to see; our own answers repeat it, so that none passes for one.
+SIGN_FIELD = "Joro-Sign"
 #: The field that marks an answer as ours; its first word is one of refused, unreachable, timeout, forbidden,
 #: malformed, connected.
 ANSWER_FIELD = "Joro-Breaker"
 
 _OURS = re.compile(
-    rb"\r\n(joro-connect|proxy-connection|proxy-authorization)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE
+    rb"\r\n(joro-connect|joro-sign|proxy-connection|proxy-authorization)[ \t]*:[ \t]*([^\r\n]*)",
+    re.IGNORECASE,
 )
 _BARE = re.compile(rb"\r(?!\n)|(?<!\r)\n|\x00")
 _PLACE = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:/@\s]+)):(\d{1,5})")
@@ -54,6 +57,7 @@ class Wish:
     head: bytes  # for the server; empty for a tunnel
     body: Body
     close: bool  # the client wants no further request on this connection
+    sign: bytes = b""  # what the client will know our own answers by
 
     @property
     def is_tunnel(self) -> bool:
@@ -82,15 +86,16 @@ def wish_of(head: bytes) -> Wish:
     if body is None:
         raise Malformed("no telling where the body ends")
     server, default, path = _target(method, target)
-    wanted = next((value for name, value in _OURS.findall(head) if name.lower() == b"joro-connect"), None)
-    place = _place(wanted.decode("latin-1").strip()) if wanted is not None else default
+    ours = {name.lower(): value.strip() for name, value in reversed(_OURS.findall(head))}
+    wanted, sign = ours.get(b"joro-connect"), ours.get(b"joro-sign", b"")
+    place = _place(wanted.decode("latin-1")) if wanted is not None else default
     if place is None:
         raise Malformed(f"{CONNECT_FIELD} is not ADDRESS:PORT")
     close = version == b"HTTP/1.0" or b"close" in fields.get(b"connection", b"")
     if method == b"CONNECT":
-        return Wish(server, place, method, b"", body, close)
+        return Wish(server, place, method, b"", body, close, sign)
     kept = _OURS.sub(b"", b"\r\n" + rest)
-    return Wish(server, place, method, method + b" " + path + b" " + version + kept, body, close)
+    return Wish(server, place, method, method + b" " + path + b" " + version + kept, body, close, sign)
 
 
 def _target(method: bytes, target: bytes) -> tuple[str, Place, bytes]:
@@ -152,6 +157,11 @@ def answer(status: int, said: str, *more: str) -> bytes:
     """A whole answer of the breaker's own, without a body."""
     lines = [f"HTTP/1.1 {status} {_REASONS[status]}", f"{ANSWER_FIELD}: {said}", "Content-Length: 0", *more]
     return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace")
+
+
+def signed(said: bytes, sign: bytes) -> bytes:
+    """The same answer with the word of the client whom it is for."""
+    return b"%b%b: %b\r\n\r\n" % (said[:-2], SIGN_FIELD.encode(), sign) if sign else said
 
 
 def page(kind: str, body: bytes) -> bytes:

@@ -36,3 +36,4 @@ class Limits(Struct, frozen=True):
     stall_s: float = 0.0  # 0: none but `timeout_s`
     stall_bytes_per_s: int = 1
     memory_bytes: int = 24_000_000  # of all bodies under way
+    rules_bytes: int = 0  # of a robots.txt, where that is more than `body_bytes`

@@ -25,7 +25,7 @@ from joro.clock import Clock
 from joro.config import Politeness
 from joro.fetch import robotstxt
 from joro.fetch.robotstxt import Robots
-from joro.model import Outcome, Visit
+from joro.model import Outcome, Page, Visit
 from joro.store.frontier import Frontier
 from joro.store.records import UNHEARD, RobotsRecord
 from joro.url import join, server_of
@@ -34,6 +34,10 @@ from joro.url import join, server_of
 IN_MEMORY = 20_000
 #: RFC 9309, 2.3.1.2: "at least five consecutive redirects".
 REDIRECTS = 5
+#: No robots.txt lies behind a longer URL, and readers of WARCs give up on a record that names one.
+URL_LIMIT_CHARS = 2_000
+#: The clocks of two robots that cooperate, and may give each other their rules, differ by less.
+SKEW_S = 60.0
 
 
 #: No text has these, and everything packed does.
@@ -56,7 +60,7 @@ def as_heard(visit: Visit, body: bytes, undecoded: str = "", *, breaks_off: bool
     """A visit to a robots.txt; one that brought only a part of it, or nothing to be read, was no answer.
 
     `undecoded` names an encoding that is still on `body`. Where that is a text all the same, there was none.
-    `breaks_off`: an encoding does, before its end.
+    `breaks_off`: an encoding does, or its chunks do, before the end.
     """
     response = visit.response
     if response is None or not 200 <= response.status < 300 or len(body) >= robotstxt.SIZE_LIMIT_BYTES:
@@ -64,7 +68,7 @@ def as_heard(visit: Visit, body: bytes, undecoded: str = "", *, breaks_off: bool
     if response.truncated is not None:
         detail = f"only a part of it arrived ({response.truncated.value})"
     elif breaks_off:
-        detail = "its encoding breaks off"
+        detail = "its encoding or its chunks break off"
     elif undecoded and _PACKED.search(body):
         detail = f"its {undecoded} encoding cannot be read"
     else:
@@ -83,6 +87,7 @@ class Exclusions:
         self._agent = agent
         self._clock = clock
         self.may_ask: Callable[[str], bool] = lambda server: True  # on behalf of another one
+        self.has_pages: Callable[[str], bool] = lambda server: True  # that wait to be asked for
         self._known: dict[str, tuple[RobotsRecord, Robots]] = {}
         self._errands: defaultdict[str, deque[Errand]] = defaultdict(deque)
         self._away: set[str] = set()  # servers whose rules another server's turn will bring
@@ -95,8 +100,10 @@ class Exclusions:
         known = self._known.get(server) or self._recall(server)
         if known is None:
             return None
-        good_until = known[0].time + settings.robots_age_s
-        if good_until < self._clock.now() and not self._is_first_turn(server, settings.robots_age_s):
+        now, read_at, age_s = self._clock.now(), known[0].time, settings.robots_age_s
+        if read_at > now + SKEW_S:
+            return None  # by a clock that was ahead; nobody knows how old they are
+        if read_at + age_s < now and not self._is_first_turn(server, age_s):
             return None
         return known[1]
 
@@ -155,9 +162,13 @@ class Exclusions:
         self._note_waste(server)
         return Errand(f"{server}/robots.txt", server)
 
+    def awaits(self, server: str) -> bool:
+        """Is there something to read in this server's turn that somebody waits for?"""
+        return server in self._errands
+
     def is_due(self, server: str) -> bool:
         """Does the server's own robots.txt have to be read, in its own turn?"""
-        return server not in self._away and self.rules(server) is None
+        return server not in self._away and self.rules(server) is None and self.has_pages(server)
 
     def retry(self, errand: Errand) -> None:
         """The errand was not run, or failed for now: run it again in the same server's next turn."""
@@ -193,9 +204,10 @@ class Exclusions:
         return 404 if target is None or self.may_ask(server_of(target)) else 0
 
     def _target(self, errand: Errand, visit: Visit) -> str | None:
-        """Where a redirect leads."""
+        """Where a redirect leads, if we would go there."""
         assert visit.response is not None
-        return join(errand.url, visit.response.headers.get("location", ""))
+        target = join(errand.url, visit.response.headers.get("location", ""))
+        return target if target is not None and len(target) <= URL_LIMIT_CHARS else None
 
     def _onward(self, errand: Errand, visit: Visit) -> Errand | None:
         if visit.outcome is not Outcome.REDIRECT or visit.response is None or errand.redirects == REDIRECTS:
@@ -220,6 +232,18 @@ class Exclusions:
             if not self._errands[host]:
                 del self._errands[host]
         return stranded
+
+    def out_of_reach(self, host: str) -> list[str]:
+        """Nobody may ask at `host`: what others have there is unreachable; which servers they are."""
+        waiting = self._errands.pop(host, None) or ()
+        stranded = [errand for errand in waiting if errand.server != host]
+        for own in waiting:
+            if own.server == host:
+                self.retry(own)
+        for errand in stranded:
+            silence = Visit(Page(errand.url, 0, host), self._clock.now(), Outcome.UNREACHABLE)
+            self.learn(errand, silence, b"")
+        return [errand.server for errand in stranded]
 
     def shed(self) -> None:
         """Keep no rules in memory: the frontier has them. Only right after a commit."""

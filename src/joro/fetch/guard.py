@@ -21,6 +21,7 @@ _ALSO_SPECIAL: tuple[Network, ...] = (
     ipaddress.ip_network("192.0.0.0/24"),  # IETF protocol assignments, RFC 6890
     ipaddress.ip_network("100.64.0.0/10"),  # carrier-grade NAT, RFC 6598
     ipaddress.ip_network("192.88.99.0/24"),  # 6to4 relay anycast, RFC 7526
+    ipaddress.ip_network("168.63.129.16/32"),  # what Azure tells its machines, their secrets among it
     ipaddress.ip_network("fec0::/10"),  # site-local, RFC 3879
     ipaddress.ip_network("2001::/23"),  # IETF protocol assignments (Teredo among them), RFC 2928
     ipaddress.ip_network("3fff::/20"),  # documentation, RFC 9637

@@ -3,13 +3,15 @@
 In:    servers about to be asked: each by its host, the process in whose share it is, or by a guest from
        another share, where robots.txt redirects across shares.
 Out:   when a server may be asked: now, or later.
-Never: lets a guest be at a server together with anybody else, or before its pause is over; keeps a server for
-       a guest that died; makes a visit ask the kernel, or wait, where no guest is.
+Never: lets a guest be at a server together with anybody else, or before its pause is over, whomever the
+       server asked for it; keeps a server for a guest that died; makes a visit ask the kernel, or wait,
+       where no guest is.
 
-The processes share a file. Each server has a cell in it, by hash, with four moments: since when its host is
-there, since when a guest is, and when either of them left. Whoever comes writes that down first and looks for
-the other then: one of both sees the other. Processors may read before what they wrote is seen, so a guest
-lets a moment pass in between; a host, who comes far more often, need not. A lock keeps guests apart.
+The processes share a file. Each server has a cell in it, by hash, with six moments, three of its host and
+three of guests: since when one is there, when one left, and when the server may be asked again by what it
+said then (Retry-After, Crawl-delay, errors that make pauses longer). Whoever comes writes that down first and
+looks for the other then: one of both sees the other. Processors may read before what they wrote is seen, so a
+guest lets a moment pass in between; a host, who comes far more often, need not. A lock keeps guests apart.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import xxhash
 
 from joro.errors import CollectionError
 
-#: Servers in the file. It has 32 bytes for each, of which the disk keeps only what is used.
+#: Servers in the file. It has 48 bytes for each, of which the disk keeps only what is used.
 CELLS = 1 << 20
 #: Servers of which it is remembered where they are in the file, and whose.
 REMEMBERED = 20_000
@@ -32,7 +34,7 @@ REMEMBERED = 20_000
 MOMENT_S = 0.5
 
 #: What is in a cell.
-_HOST_SINCE, _HOST_LEFT, _GUEST_SINCE, _GUEST_LEFT, _COLUMNS = range(5)
+_HOST_SINCE, _HOST_LEFT, _HOST_READY, _GUEST_SINCE, _GUEST_LEFT, _GUEST_READY, _COLUMNS = range(7)
 
 
 class Guests:
@@ -81,6 +83,11 @@ class Guests:
         del self._guest_since[at]
         self._unlock(at)
 
+    def promise(self, server: str, ready_at: float) -> None:
+        """Nobody is to ask the server before `ready_at`, by what it said at our last visit."""
+        at, is_host = self._known.get(server) or self._locate(server)
+        self._moments[at + (_HOST_READY if is_host else _GUEST_READY)] = ready_at
+
     def step_back(self, server: str) -> None:
         """There was no visit after all. A guest remains announced: it will try again."""
         at, is_host = self._known.get(server) or self._locate(server)
@@ -111,7 +118,7 @@ class Guests:
         if moments[at + _GUEST_SINCE] and not self._is_orphaned(at):
             free_at = now + MOMENT_S
         elif not in_run:
-            free_at = self._rested_at(server, now, moments[at + _GUEST_LEFT])
+            free_at = self._rested_at(server, now, moments[at + _GUEST_LEFT], moments[at + _GUEST_READY])
         if free_at > now:
             moments[at + _HOST_SINCE] = 0.0
         return free_at
@@ -136,15 +143,16 @@ class Guests:
             return min(free_at, now + MOMENT_S)  # the clock may have been set back
         if 0.0 <= now - moments[at + _HOST_SINCE] < self._longest_s:
             return now + MOMENT_S
-        left_at = max(moments[at + _HOST_LEFT], moments[at + _GUEST_LEFT])
-        free_at = self._rested_at(server, now, left_at)
+        after_host = self._rested_at(server, now, moments[at + _HOST_LEFT], moments[at + _HOST_READY])
+        after_guest = self._rested_at(server, now, moments[at + _GUEST_LEFT], moments[at + _GUEST_READY])
+        free_at = max(after_host, after_guest)
         if free_at <= now:
             moments[at + _GUEST_SINCE] = now
         return free_at
 
-    def _rested_at(self, server: str, now: float, left_at: float) -> float:
+    def _rested_at(self, server: str, now: float, left_at: float, ready_at: float) -> float:
         """When it has been left alone for long enough; what lies ahead comes from a clock set back."""
-        return max(now, left_at + self._pause_s(server)) if left_at <= now else now
+        return max(now, left_at + self._pause_s(server), ready_at) if left_at <= now else now
 
     def _lock(self, byte: int) -> bool:
         try:

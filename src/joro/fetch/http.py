@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import socket
 from collections.abc import Sequence
 from io import BytesIO
@@ -50,7 +51,7 @@ _OUTCOMES = {
 }
 
 #: How we tell a breaker where to connect, and how it marks an answer as its own (docs/guides/breaker.md).
-_CONNECT_FIELD, _ANSWER_FIELD = "Joro-Connect", "joro-breaker"
+_CONNECT_FIELD, _ANSWER_FIELD, _SIGN_FIELD = "Joro-Connect", "joro-breaker", "joro-sign"
 #: When the breaker does not say how long, or nothing at all.
 _HELD_OFF_S = 60.0
 _BREAKER_WORDS = {
@@ -92,6 +93,8 @@ class Client:
         self._fields = [f"User-Agent: {user_agent}", "Accept: */*", f"Accept-Encoding: {ACCEPT_ENCODING}"]
         self._request_end = "\r\n".join([*self._fields, "", ""]).encode("latin-1")
         self._limits = limits
+        self._body_bytes = limits.body_bytes
+        self._rules_bytes = max(limits.body_bytes, limits.rules_bytes)
         self._route = route or Route()
         self._room = Room(limits.memory_bytes, connections, asyncio.get_running_loop().call_soon)
         half = connections + idle // 2  # each keeps connections of its own
@@ -99,6 +102,8 @@ class Client:
         self._lean = Lean(limits, self._room, connections=half, keep_alive_s=self._route.keep_alive_s)
         self._is_lean = lean and self._route.is_direct
         self._spare: list[_Line] = []
+        self._sign = secrets.token_hex(8)
+        self._has_told_forgery = False
         self._is_cut_off = False  # from the breaker or proxy, and it was told
 
     @property
@@ -123,28 +128,44 @@ class Client:
         request that found its connection cut is sent again at once on a new one. `kept`: on no connection but
         one that is open already; where there is none, `hung_up` says so.
         """
+        body_bytes = self._rules_bytes if url.endswith("/robots.txt") else self._body_bytes
         if self._is_lean and address and (host := _plain_host(url)):
-            return await self._lean.get(
-                (address, port, host), self._request(url, fields), once=once, kept=kept
-            )
+            place, request = (address, port, host), self._request(url, fields)
+            return await self._lean.get(place, request, body_bytes=body_bytes, once=once, kept=kept)
         line = self._spare.pop() if self._spare else self._new_line()
-        place = _place(address, port)
+        line.body_bytes = body_bytes
+        goal = _place(address, port)
         if self._route.breaker:
-            proxy_fields = [f"{_CONNECT_FIELD}: {place}", *proxy_fields]
-            place = ""
-        # Whoever is in between keeps connections for everybody: an open one says nothing about the server.
-        kept = kept and not self._route.between
-        line.prepare(url, place, fields, proxy_fields, once=once, kept=kept)
+            proxy_fields = [f"{_CONNECT_FIELD}: {goal}", f"{_SIGN_FIELD}: {self._sign}", *proxy_fields]
+            goal = ""
+        kept = kept and not self._route.pools(url)
+        line.prepare(url, goal, fields, proxy_fields, once=once, kept=kept)
         try:
             code, message = await self._multi.perform(line.curl)
             exchange = line.exchange(code, message, self._request(url, fields))
-            if self._route.between and self._see_whether_cut_off(line.curl, code, message):
+            is_told = bool(self._route.between) and not exchange.hung_up  # else nobody was called
+            if is_told and self._see_whether_cut_off(line.curl, code, message):
                 return Exchange(Outcome.UNREACHABLE, exchange.request, None, message, held_off_s=_HELD_OFF_S)
-            return _heed(exchange, line.curl) if self._route.breaker else exchange
+            is_heard = self._route.breaker and not self._is_forged(exchange)
+            return _heed(exchange, line.curl) if is_heard else exchange
         finally:
             self._room.leave(line)
             if line.reset():
                 self._spare.append(line)
+
+    def _is_forged(self, exchange: Exchange) -> bool:
+        """Does a server say that the breaker did not let us through? We would ask on, and without a pause."""
+        headers = exchange.response.headers if exchange.response else {}
+        if not headers.get(_ANSWER_FIELD, "").startswith("refused") or headers.get(_SIGN_FIELD) == self._sign:
+            return False
+        if not self._has_told_forgery:
+            self._has_told_forgery = True
+            log.warning(
+                "an answer says that %s refused a request, and lacks our sign: its server is lying,"
+                " or the breaker is of another version than this robot (then start it anew, with this one)",
+                self._route.between,
+            )
+        return True
 
     def _see_whether_cut_off(self, curl: pycurl.Curl, code: int, message: str) -> bool:
         """Is nobody there whom every request goes through? That says nothing about the server."""
@@ -247,7 +268,7 @@ class _Line:
     def __init__(self, curl: pycurl.Curl, limits: Limits, room: Room, usual_fields: list[str]) -> None:
         self.curl = curl
         self.size = 0
-        self._limits = limits
+        self._limits, self.body_bytes = limits, limits.body_bytes
         self._room = room
         self._usual_fields = usual_fields
         self._fields: Sequence[str] | None = None  # set at present, beside the usual ones
@@ -321,7 +342,7 @@ class _Line:
 
     def _take(self, chunk: bytes) -> int | None:
         """Keep body bytes up to the limit; -1 tells libcurl to hang up."""
-        room = self._limits.body_bytes - self.size
+        room = self.body_bytes - self.size
         piece = chunk if len(chunk) <= room else chunk[:room]
         if not self._room.admits(self, len(piece)):
             self._is_paused = True

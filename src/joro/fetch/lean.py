@@ -47,16 +47,18 @@ class Lean:
         """Transfers that have not ended."""
         return len(self._busy)
 
-    async def get(self, place: Place, request: bytes, *, once: bool, kept: bool = False) -> Exchange:
-        """Send `request` and read what comes back; see `http.Client.get`."""
+    async def get(
+        self, place: Place, request: bytes, *, body_bytes: int, once: bool, kept: bool = False
+    ) -> Exchange:
+        """Send `request` and read what comes back, so much of a body at most; see `http.Client.get`."""
         line = self._idle_line(place, must_live=kept)
         if line is not None:
-            exchange = await self._ask(line, request)
+            exchange = await self._ask(line, request, body_bytes)
             if once or kept or not line.was_cut_at_once:
                 return exchange
         if kept:
             return Exchange(Outcome.UNREACHABLE, request, detail="the server hung up", hung_up=True)
-        return await self._ask(self._new_line(place), request)
+        return await self._ask(self._new_line(place), request, body_bytes)
 
     async def close(self) -> None:
         """End every transfer and free all sockets."""
@@ -69,12 +71,12 @@ class Lean:
         self._loop.remove_reader(self._epoll.fileno())
         self._epoll.close()
 
-    async def _ask(self, line: Line, request: bytes) -> Exchange:
+    async def _ask(self, line: Line, request: bytes, body_bytes: int) -> Exchange:
         done: asyncio.Future[Exchange] = self._loop.create_future()
         self._busy[line] = None
         if self._timer is None:
             self._timer = self._loop.call_later(self._sweep_s, self._sweep)
-        line.ask(request, done, self._loop.time())
+        line.ask(request, done, self._loop.time(), body_bytes)
         try:
             return await done
         finally:

@@ -50,7 +50,7 @@ class Line:
         self.was_cut_at_once = False  # at our request, and before the server had said anything
         self._epoll = epoll
         self._lines = lines  # those open, by file number: to be found when the epoll reports
-        self._limits = limits
+        self._limits, self._body_bytes = limits, limits.body_bytes
         self._room = room
         self._socket: socket.socket | None = None
         self._number = -1
@@ -80,9 +80,9 @@ class Line:
             return True
         return True
 
-    def ask(self, request: bytes, done: Done, now: float) -> None:
-        """Send `request`; `done` will have what came of it."""
-        self._done = done
+    def ask(self, request: bytes, done: Done, now: float, body_bytes: int) -> None:
+        """Send `request`; `done` will have what came of it, with so much of a body at most."""
+        self._done, self._body_bytes = done, body_bytes
         self._request = self._unsent = request
         self._received = self._received_then = 0
         self._is_answered = False
@@ -209,7 +209,7 @@ class Line:
             if answer.flaw:
                 self._fail(Outcome.MALFORMED, answer.flaw)
             return
-        left = self._limits.body_bytes - self.size
+        left = self._body_bytes - self.size
         kept = piece if len(piece) <= left else piece[:left]
         if not self._room.admits(self, len(kept)):
             self._held = bytes(piece)
@@ -218,7 +218,7 @@ class Line:
         self._body.write(kept)
         self.size += len(kept)
         if kept is not piece:
-            self._finish(Truncated.LENGTH, f"longer than {self._limits.body_bytes} bytes")
+            self._finish(Truncated.LENGTH, f"longer than {self._body_bytes} bytes")
         elif answer.flaw:
             self._finish(Truncated.DISCONNECT, answer.flaw)
         elif answer.framing.is_done:

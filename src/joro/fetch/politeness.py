@@ -9,11 +9,12 @@ Paper: S1 5.1.4 (20 and 10 seconds, keep-alive, hours), S2 tables 1 and 2 (suspe
 
 from __future__ import annotations
 
-import math
+import datetime
 import random
 from collections.abc import Callable
 
 from joro.config import PerServer, Politeness
+from joro.config.politeness import YEAR_S
 from joro.fetch.pace import REQUESTS, Pace, noted, standing
 from joro.fetch.window import Window
 from joro.model import PASSING, Outcome, Visit
@@ -167,10 +168,9 @@ def interval_s(
 
     S2: interval = min_interval + max_delay1 × (1 - speed / target_speed) + max_delay2 × errors / 10,
     no term below 0. The minimum is S1's: halved for the fastest. What robots.txt wishes wins if it is longer.
+    All together is a year at most.
     """
     wished = min(crawl_delay_s or 0.0, settings.crawl_delay_limit_s)
-    if math.isinf(settings.interval_s):
-        return settings.interval_s
     speed, errors = found
     slowness = 0.0 if speed is None else max(0.0, 1.0 - speed / settings.target_bytes_per_s)
     percent = (
@@ -178,7 +178,17 @@ def interval_s(
         + settings.slow_delay_percent * slowness
         + settings.error_delay_percent * errors / REQUESTS
     )
-    return max(settings.interval_s * percent / 100, wished)
+    return min(max(settings.interval_s * percent / 100, wished), YEAR_S)
+
+
+def promised_until(record: ServerRecord, now: float) -> float:
+    """Until when a server is left alone: settings of former versions could promise that for ever.
+
+    Two years are let stand: whoever was called off before the server had read it may stay away so long.
+    """
+    if record.ready_at <= now + 2.0 * YEAR_S:
+        return record.ready_at
+    return (record.ended_at or now) + YEAR_S
 
 
 def _remember(record: ServerRecord, visit: Visit) -> tuple[float | None, int]:
@@ -234,11 +244,12 @@ def retry_after_s(value: str, now: float) -> float | None:
 
 
 def _moment(date: str) -> float | None:
-    """Seconds since 1970 of a date as HTTP writes it."""
+    """Seconds since 1970 of a date as HTTP writes it; one that names no zone (C's asctime) is in UTC, too."""
     from email.utils import parsedate_to_datetime  # 0.02 s, which most crawls need not pay
 
     try:
-        return parsedate_to_datetime(date).timestamp()
+        moment = parsedate_to_datetime(date)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None
 

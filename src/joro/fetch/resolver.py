@@ -23,10 +23,9 @@ from joro.url import is_address
 LEAST_TTL_S = 30.0
 #: … and at least this often.
 MOST_TTL_S = 86_400.0
-#: How long we believe that a name does not exist …
-NO_NAME_TTL_S = 300.0
-#: … and that its name servers are out of order, which may be over soon.
-FAILURE_TTL_S = 60.0
+#: How long we believe that a name does not exist, or that its name servers are out of order: less than the
+#: wait before a failure is tried again (`politeness.retry_wait_s`), or no such try would ask anybody.
+FAILURE_TTL_S = 50.0
 #: Names remembered; beyond it the oldest leave.
 CACHE_LIMIT = 200_000
 #: Look-ups under way at a time, each two packets: at 300 a name server nearby begins to lose some.
@@ -37,10 +36,6 @@ LOOKUP_LIMIT_S = 15.0
 _WAIT_S, _TRIES = 2.0, 6
 #: No search domains: a dead `www.example` must not become `www.example.our-own-network`.
 _FLAGS = pycares.ARES_FLAG_NOSEARCH | pycares.ARES_FLAG_EDNS
-
-#: "No data" is none of them: c-ares says so, too, when one of the two questions was answered with nothing and
-#: the other not at all.
-_NO_NAME = (pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_EBADNAME)
 
 Answer = tuple[list[str], float]  # addresses, and for how many seconds
 
@@ -143,7 +138,7 @@ class Resolver:
 
 def _answer(result: Any, error: int | None) -> Answer:
     if error or result is None or not result.nodes:
-        return [], NO_NAME_TTL_S if error in _NO_NAME or not error else FAILURE_TTL_S
+        return [], FAILURE_TTL_S
     addresses = [node.addr[0] for node in result.nodes]
     plain = [each.decode() if isinstance(each, bytes) else each for each in addresses]
     return list(dict.fromkeys(plain)), float(min(node.ttl for node in result.nodes))

@@ -51,6 +51,12 @@ class Route:
         place = self.proxy.partition("://")[2].rpartition("@")[2]  # without a password
         return f"the proxy at {place}" if place else ""
 
+    def pools(self, url: str) -> bool:
+        """Does whoever is in between keep connections for everybody, so that an open one says nothing about
+        the server? So it is with plain requests; a tunnel ends when the server hangs up.
+        """
+        return url.startswith("http:") and bool(self.breaker or self.proxy.lower().startswith("http"))
+
     def options(self) -> Iterator[tuple[int, Any]]:
         """What libcurl has to know."""
         yield (

@@ -23,10 +23,14 @@ from joro.fetch.guard import Guard
 from joro.fetch.guests import Guests
 from joro.fetch.http import Client, Exchange, Limits
 from joro.fetch.resolver import Resolver
+from joro.fetch.robotstxt import SIZE_LIMIT_BYTES
 from joro.fetch.route import family_of, proxy_resolves, route_of
 from joro.model import Outcome, Page, Visit
 from joro.url import host_of, is_address, server_of
 
+#: Of a robots.txt so much is taken whatever `fetch.body_limit_bytes` says: what is read of one (RFC 9309,
+#: 2.5), and what chunks and encodings may add.
+RULES_BYTES = SIZE_LIMIT_BYTES + SIZE_LIMIT_BYTES // 8 + 10_000
 #: Of a host's addresses so many are tried in one visit.
 ADDRESSES_TRIED = 3
 
@@ -288,6 +292,7 @@ def _limits(settings: Fetch) -> Limits:
         stall_s=settings.stall_s,
         stall_bytes_per_s=settings.stall_bytes_per_s,
         memory_bytes=settings.memory_limit_bytes,
+        rules_bytes=RULES_BYTES,
     )
 
 
