@@ -58,6 +58,21 @@ def test_a_robot_that_fails_ends_the_set_with_its_exit_code() -> None:
         collect(IDLE, FAILING)
 
 
+def test_a_robot_that_cannot_be_started_ends_the_set(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        robots = RobotSet(lambda _: [str(tmp_path / "nothing")], 2)
+        async with asyncio.timeout(20):
+            await robots.collect()
+
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        asyncio.run(scenario())
+
+
+def test_a_robot_whose_report_cannot_be_read_ends_the_set() -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        collect(IDLE, "import sys; print('Hello', flush=True); sys.stdin.read()")
+
+
 def test_the_page_limit_counts_all_robots() -> None:
     assert sum(report.visits for report in collect(BUSY, BUSY, page_limit=14).reports) == 14
 

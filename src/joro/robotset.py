@@ -79,7 +79,7 @@ class RobotSet:
 
     async def collect(self) -> None:
         """Run until everything is collected, the limit is reached, or `stop` is called."""
-        watchers = [asyncio.create_task(self._watch(number)) for number in range(len(self.reports))]
+        watchers = [asyncio.create_task(self._look_after(number)) for number in range(len(self.reports))]
         try:
             while not self._stopping and self._failure is None and not await self._is_over():
                 self._news.clear()
@@ -90,7 +90,8 @@ class RobotSet:
             for process in self._processes.values():
                 if process.returncode is None:
                     process.kill()
-            await asyncio.gather(*watchers, return_exceptions=True)
+            ends = [process.wait() for process in self._processes.values()]
+            await asyncio.gather(*watchers, *ends, return_exceptions=True)
         if self._failure is not None:
             raise self._failure
 
@@ -121,6 +122,14 @@ class RobotSet:
         process = self._processes.get(number)
         if process is not None and process.stdin is not None and not process.stdin.is_closing():
             process.stdin.write(b"?\n")
+
+    async def _look_after(self, number: int) -> None:
+        """Watch one robot; what goes wrong with that is the end of all: nobody else would hear of it."""
+        try:
+            await self._watch(number)
+        except Exception as error:
+            self._failure = self._failure or error
+            self._news.set()
 
     async def _watch(self, number: int) -> None:
         """Keep one robot running until all are to end."""

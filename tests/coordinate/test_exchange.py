@@ -2,8 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from joro.coordinate.beat import Link
 from joro.coordinate.exchange import Exchange
+from joro.coordinate.report import Report, is_quiet
 from joro.coordinate.share import Share
 from joro.store.frontier import Frontier
 
@@ -81,3 +84,52 @@ def test_a_reader_killed_before_its_commit_reads_again(tmp_path: Path) -> None:
     reader.exchange.before_commit()
     reader.frontier.abandon()
     assert Post(tmp_path, 1).commit() == ["http://c.example/x"]
+
+
+def test_others_see_a_commit_only_when_the_disk_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a loss of power leaves: here the disk has it when RocksDB was told to see to it."""
+    steps: list[str] = []
+    secure = Frontier.secure
+
+    def noted(frontier: Frontier) -> None:
+        boxes = [path.name for path in (tmp_path / "exchange" / "0-1").iterdir()]
+        steps.append(f"{'there' if boxes else 'not there'}")
+        secure(frontier)
+
+    sender, reader = Post(tmp_path, 0), Post(tmp_path, 1)
+    monkeypatch.setattr(Frontier, "secure", noted)
+    sender.exchange.offer(link("x"))
+    sender.commit()
+    assert reader.commit() == ["http://c.example/x"]
+    assert (steps, reader.exchange.has_mail()) == (["not there", "there"], False)
+
+
+def test_a_batch_that_is_damaged_is_told_once_kept_and_holds_nobody_up(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sender, reader = Post(tmp_path, 0), Post(tmp_path, 1)
+    box = tmp_path / "exchange" / "0-1"
+    for name in "xy":
+        sender.exchange.offer(link(name))
+        sender.commit()
+    (box / "0000000001").write_bytes(b"cut")
+    assert [reader.commit(), reader.commit()] == [["http://c.example/y"], []]
+    (line,) = (record.message for record in caplog.records)  # as people see it
+    assert f"the links in {box}/0000000001 are lost" in line
+    assert [path.name for path in box.iterdir()] == ["0000000001.damaged"]
+
+
+def test_after_a_damaged_batch_all_are_done(tmp_path: Path) -> None:
+    sender, reader = Post(tmp_path, 0), Post(tmp_path, 1)
+    sender.exchange.offer(link("x"))
+    sender.commit()
+    (tmp_path / "exchange" / "0-1" / "0000000001").write_bytes(b"")
+    reader.exchange.before_commit()
+    reader.frontier.abandon()  # killed before its commit
+    reader = Post(tmp_path, 1)
+    reader.commit()
+    both = sender.exchange, reader.exchange
+    assert is_quiet([Report(idle=True, sent=one.sent, read=one.read) for one in both])
+    assert not reader.exchange.has_mail()

@@ -41,6 +41,7 @@ def test_what_is_no_server_is_refused_wherever_it_is_named(name: str) -> None:
         Link("http://a.example/", 0),
         Link("http://a.example/x?y", 255, 255, "http://b.example/"),
         Link("http://a.example/feed", 1, 0, "http://b.example/", "feed"),
+        Link("http://a.example/s.xml", 1, 0, "http://b.example/", "sitemap", True, "c.example"),
         Link("HTTP://A.example", 1, 0, "http://b.example"),  # another version's spelling, maybe
         Link(f"http://{'a.' * 200}example/", 1),  # pages do link there
     ],
@@ -59,6 +60,7 @@ def test_links_that_can_be_followed_are_taken(link: Link) -> None:
         (Link(f"http://a.example/{'x' * 200_000}", 1), "is no page"),
         *((Link("http://a.example/", hops), "cannot be followed") for hops in (-1, 256, 2**70)),
         *((Link("http://a.example/", 1, hops), "cannot be followed") for hops in (-1, 256)),
+        (Link("http://a.example/", 1, home="x" * 1_001), "cannot be followed"),
         (Link("http://a.example/", 1, 0, "http://b.example/", "\0"), "cannot be followed"),
         (Link("http://a.example/", 1, 0, "http://b.example/", "x" * 50), "cannot be followed"),
     ],

@@ -70,7 +70,9 @@ def test_the_next_begins_when_all_are_visited(frontier: Frontier) -> None:
     assert "all visited" in str(report)
 
 
-def test_what_a_collapsed_batch_leaves_goes_first_into_the_next(frontier: Frontier) -> None:
+def test_what_a_collapsed_batch_leaves_goes_first_into_the_next(
+    frontier: Frontier, caplog: pytest.LogCaptureFixture
+) -> None:
     clock = FakeClock(0.0)
     batches = begun(frontier, clock)
     visit_quick_ones(batches, clock)
@@ -82,6 +84,7 @@ def test_what_a_collapsed_batch_leaves_goes_first_into_the_next(frontier: Fronti
     assert report is not None
     assert (report.pages, report.left, report.servers_left) == (80, 20, 1)
     assert "20 pages at 1 servers go into the next" in str(report)
+    assert [record.message for record in caplog.records] == [str(report)]  # as people see it
 
 
 def test_when_nothing_is_due_there_is_no_batch(frontier: Frontier) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from joro.clock import FakeClock
 from joro.config import Politeness
+from joro.config.politeness import YEAR_S
 from joro.coordinate.exchange import Exchange
 from joro.coordinate.share import Share
 from joro.fetch.politeness import Manners
@@ -41,6 +43,62 @@ def test_a_server_gets_its_turn_when_it_has_rested(tmp_path: Path) -> None:
     one = gate(tmp_path, clock, frontier)
     one.enter([A])
     assert takes_after(one, clock, 0.0, 7.0) == [None, A]
+    frontier.close()
+
+
+def test_after_a_clock_was_ahead_a_server_rests_for_its_pause_and_not_until_then(tmp_path: Path) -> None:
+    clock, frontier = FakeClock(1000.0), Frontier(tmp_path)
+    record = frontier.server(A)
+    record.ended_at, record.ready_at = 900_000.0, 900_020.0
+    one = gate(tmp_path, clock, frontier)
+    one.enter([A])
+    assert takes_after(one, clock, 19.0, 1.0) == [None, A]
+    assert (record.ended_at, record.ready_at) == (1000.0, 1020.0)
+    frontier.close()
+
+
+@pytest.mark.parametrize(
+    ("ended_at", "ready_at", "begins_at"),
+    [
+        (1000.0, math.inf, 1000.0 + YEAR_S),
+        (1000.0, 1e10, 1000.0 + YEAR_S),
+        (0.0, math.inf, 5000.0 + YEAR_S),
+        (1000.0, 1000.0 + YEAR_S, 1000.0 + YEAR_S),
+    ],
+)
+def test_what_older_settings_promised_for_ever_ends_after_a_year(
+    tmp_path: Path, ended_at: float, ready_at: float, begins_at: float
+) -> None:
+    clock, frontier = FakeClock(5000.0), Frontier(tmp_path)
+    record = frontier.server(A)
+    record.ended_at, record.ready_at = ended_at, ready_at
+    one = gate(tmp_path, clock, frontier)
+    one.enter([A])
+    assert takes_after(one, clock, begins_at - 5001.0, 1.0) == [None, A]
+    frontier.close()
+
+
+@pytest.mark.parametrize(
+    ("pause_s", "pages", "awaits", "left"),
+    [(86_400.0, 0, False, 0), (86_400.0, 1, False, 1), (86_400.0, 0, True, 1), (20.0, 0, False, 1)],
+)
+def test_a_long_pause_before_nothing_is_not_waited_for(
+    tmp_path: Path, pause_s: float, pages: int, awaits: bool, left: int
+) -> None:
+    clock, frontier, turns = FakeClock(1000.0), Frontier(tmp_path), Turns(None)
+    one = gate(tmp_path, clock, frontier, turns)
+    frontier.add([f"{A}/{number}" for number in range(1 + pages)], 0)
+    one.enter(frontier.settle(lambda server: 9))
+    assert one.take() == A
+    page = frontier.take(A)
+    assert page is not None
+    frontier.server(A).ready_at = 1000.0 + pause_s
+    one.give_back(A, 1000.0 + pause_s, lambda server: awaits)
+    assert len(turns) == left
+    if not left:  # but the server is left alone, should there be more
+        frontier.add([f"{A}/new"], 0)
+        one.enter(frontier.settle(lambda server: 9))
+        assert takes_after(one, clock, pause_s - 1.0, 1.0) == [None, A]
     frontier.close()
 
 

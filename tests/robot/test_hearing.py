@@ -70,7 +70,7 @@ def test_a_signal_of_a_server_that_is_not_believed_is_counted_and_moves_nothing(
 
 def test_a_signal_moves_a_page_by_what_it_is_worth_and_no_further(tmp_path: Path) -> None:
     """Weak signals are worth some 37 days of waiting, of a page that was to wait for a hundred."""
-    stage = Stage(tmp_path, replace(SETTINGS, first_interval_s=100 * DAY))
+    stage = Stage(tmp_path, replace(SETTINGS, first_interval_s=100 * DAY, most_interval_s=100 * DAY))
     stage.find()
     stage.visit()
     quality = stage.frontier.server(A).signals = QUALITIES.index(Quality(0.25, 0.25))
@@ -142,6 +142,7 @@ def test_a_page_announced_at_each_of_its_changes_is_known_as_if_nobody_had_spoke
     stage.visit()
     stage.frontier.server(A).signals = GOOD
     stage.frontier.server(A).foretold = tuple(50.0 * (place == GOOD) for place in range(len(QUALITIES)))
+    stage.frontier.server(A).said = (0.3, 0.0)  # by other pages, enough for signals to be heeded
     chance = np.random.default_rng(1)
     for number in range(20):
         stage.pass_time(float(chance.exponential(10 * DAY)) + 600)
@@ -174,7 +175,9 @@ class Robot:
     def __init__(self, world: World, budget_per_s: float) -> None:
         self._world, self._budget_per_s = world, budget_per_s
         self._policy = Policy(Refresh(most_interval_s=400 * DAY))
-        self._servers = [ServerRecord() for _ in range(int(world.server.max()) + 1)]
+        self._servers = [
+            ServerRecord(wishes={0: (pages, 1.0)}) for pages in np.bincount(world.server).tolist()
+        ]
         self._said, self._own = np.zeros((len(self._servers), 2)), np.zeros((len(world), 2))
         self.histories = change.blank(len(world))
         self._told, self._moved_s = np.zeros(len(world), bool), np.zeros(len(world))
@@ -185,6 +188,8 @@ class Robot:
     def visited(self, pages: Indices, elapsed_s: Floats, changed: Flags, number: Floats) -> Floats:
         server, others, old = self._world.server[pages], self._others(pages), self.histories[pages]
         here = np.flatnonzero(self._told[pages])
+        for each in np.unique(server[here]).tolist():
+            self._servers[each].said = float(self._said[each, 0]), float(self._said[each, 1])
         witnesses: list[witness.Witness] = [
             (self._servers[server[place]], Upkeep(signals=int(number[place]))) for place in here
         ]
@@ -222,9 +227,12 @@ class Robot:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("good", "broken", "gain"), [(0.38, 0.09, 0.035), (0.0, 0.5, -0.001)])
+@pytest.mark.parametrize(("good", "broken", "gain"), [(0.38, 0.09, 0.035), (0.0, 0.5, -0.004)])
 def test_the_robot_gains_by_signals_what_the_simulator_gains(good: float, broken: float, gain: float) -> None:
-    """A visit for every fourth change. By visiting at once whatever is announced, a fifth would be lost."""
+    """A visit for every fourth change. By visiting at once whatever is announced, a fifth would be lost.
+
+    Where nobody is believed both do the same, and differ by chance, by another one on other processors.
+    """
     world = made_up(1_500, 2, good=good, broken=broken)
     budget, course = 0.25 * float(world.change_per_s.sum()), Course(days=80, seed=2)
 

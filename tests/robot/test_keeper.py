@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from joro.clock import FakeClock
 from joro.config import Refresh
 from joro.model import Outcome, Page, Response, Visit
-from joro.robot.keeper import FORGIVEN_AFTER, TRUSTED_AFTER, Keeper, is_changed, validated
+from joro.robot.keeper import TRUSTED_AFTER, Keeper, is_changed
 from joro.robot.lessons import STATE, looked_at
 from joro.robot.planner import Planner
 from joro.robot.policy import Policy
@@ -207,6 +207,22 @@ def test_only_the_main_text_counts_as_a_change(stage: Stage) -> None:
     assert changes(stage) == (3, 1)
 
 
+def test_languages_chosen_later_are_found_on_pages_that_do_not_change(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("joro.robot.keeper._language_of", lambda _: "ja")
+    stage.frontier.server(A).validated = TRUSTED_AFTER
+    come_due(stage)
+    stage.visit(etag="x")
+    assert stage.keeper.validators(stage.record)["etag"] == "x"
+    reopened(stage, replace(HOURLY, languages=("ja",)))
+    assert stage.keeper.validators(stage.record) == {}
+    come_due(stage)
+    stage.visit(etag="x")
+    assert stage.frontier.server(A).languages == {"ja": 1}
+    assert stage.keeper.validators(stage.record)["etag"] == "x"
+
+
 def test_a_failure_teaches_nothing_and_keeps_the_interval(stage: Stage) -> None:
     come_due(stage)
     stage.visit(Outcome.TIMEOUT, digest="", main=0)
@@ -230,6 +246,14 @@ def test_a_redirect_says_nothing_about_change(stage: Stage) -> None:
     assert (stage.care.history, stage.record.outcome) == (b"", "redirect")
 
 
+def test_the_page_after_a_redirect_and_a_failure_is_compared_with_nothing(stage: Stage) -> None:
+    redirected(stage, "moved")
+    for outcome, digest in ((Outcome.TIMEOUT, ""), (Outcome.OK, "one"), (Outcome.OK, "one")):
+        come_due(stage)
+        stage.visit(outcome, digest=digest)
+    assert changes(stage) == (1, 0)
+
+
 def test_the_page_after_a_redirect_is_compared_with_nothing(stage: Stage) -> None:
     redirected(stage, "moved")
     come_due(stage)
@@ -238,55 +262,6 @@ def test_the_page_after_a_redirect_is_compared_with_nothing(stage: Stage) -> Non
     come_due(stage)
     stage.visit(digest="two", main=2)
     assert changes(stage) == (1, 1)
-
-
-def read_source(stage: Stage, server: str, read_again_s: float) -> None:
-    """A source of that server is read, and wants to be read again so much later."""
-    page = stage.frontier.take(server)
-    assert page is not None
-    before = stage.keeper.before(page)
-    visit = Visit(page, stage.now, Outcome.OK, response=Response(200, b"", b"", {}), elapsed_s=1.0)
-    care = stage.keeper.learn(visit, before, "feed", 1, read_at=stage.now + read_again_s)
-    stage.frontier.done(visit, None, care)
-    stage.commit()
-
-
-@pytest.mark.parametrize("batch_pages", [0, 100])
-def test_sources_keep_their_dates_while_a_batch_of_pages_goes_on(tmp_path: Path, batch_pages: int) -> None:
-    """A page comes due and is never visited; a feed elsewhere is read every hour all the same."""
-    stage = Stage(tmp_path, replace(HOURLY, batch_pages=batch_pages))
-    stage.find()
-    stage.visit()
-    stage.frontier.add(["http://b.example/feed"], 3)
-    stage.frontier.settle(lambda _: 100)
-    stage.frontier.commit(None)
-    read_source(stage, "http://b.example", HOUR + 300)
-    come_due(stage)
-    readings = 0
-    for _ in range(24):
-        stage.pass_time(HOUR)
-        if stage.commit():
-            readings += 1
-            read_source(stage, "http://b.example", HOUR - 1)
-    stage.frontier.close()
-    assert readings == 24
-
-
-def test_reading_a_source_is_no_part_of_a_batch(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, replace(HOURLY, batch_pages=100))
-    stage.find()
-    stage.visit()
-    stage.frontier.add([f"{A}/feed"], 3)
-    stage.frontier.settle(lambda _: 100)
-    stage.frontier.commit(None)
-    read_source(stage, A, 2 * HOUR)
-    come_due(stage)
-    assert stage.keeper._batches._left == {A: 1}
-    stage.pass_time(HOUR)
-    assert stage.commit() == [A]
-    read_source(stage, A, HOUR)
-    assert stage.keeper._batches._left == {A: 1}
-    stage.frontier.close()
 
 
 def test_a_page_gone_is_looked_for_again_and_then_given_up(stage: Stage) -> None:
@@ -330,6 +305,26 @@ def test_pages_collected_before_get_dates_spread_over_the_first_interval(tmp_pat
     assert min(dates) < HOUR / 5 < 4 * HOUR / 5 < max(dates) <= HOUR
 
 
+@pytest.mark.parametrize("is_adopted", [True, False])
+def test_no_page_waits_longer_for_its_second_visit_than_any_page_may(
+    tmp_path: Path, is_adopted: bool
+) -> None:
+    daily = Refresh(enabled=True, most_interval_s=24 * HOUR)
+    assert daily.first_interval_s > daily.most_interval_s
+    stage = Stage(tmp_path / "frontier", Refresh() if is_adopted else daily)
+    stage.find()
+    if is_adopted:
+        page = stage.frontier.take(A)
+        assert page is not None
+        stage.frontier.done(Visit(page, stage.now, Outcome.OK, response=Response(200, b"", b"", {})))
+        stage.frontier.commit(None)
+    else:
+        stage.visit()
+    reopened(stage, daily)
+    assert stage.now < stage.care.due <= stage.now + 24 * HOUR
+    stage.frontier.close()
+
+
 def test_the_first_visit_to_an_adopted_page_is_no_change(tmp_path: Path) -> None:
     care = Upkeep(seen_at=5.0)
     page = Page(URL, server=A)
@@ -346,30 +341,6 @@ def test_the_first_visit_to_an_adopted_page_is_no_change(tmp_path: Path) -> None
     history = stage.care.history
     stage.frontier.close()
     assert history == b""
-
-
-def answer(digest: str, etag: str) -> tuple[Visit, str]:
-    return Visit(
-        Page(URL, server=A), 9.0, Outcome.OK, response=Response(200, b"", b"", {"etag": etag})
-    ), digest
-
-
-@pytest.mark.parametrize(
-    ("digest", "etag", "count"),
-    [("new", "new", 3), ("old", "old", 2), ("new", "old", -FORGIVEN_AFTER), ("old", "new", 2)],
-)
-def test_validators_are_judged_by_changes_alone(digest: str, etag: str, count: int) -> None:
-    visit, digest = answer(digest, etag)
-    assert validated(2, visit, Upkeep(body="old", etag="old"), digest) == count
-
-
-def test_servers_are_asked_conditionally_when_their_validators_are_trusted(stage: Stage) -> None:
-    record = PageRecord(URL, 3, 5.0, "ok", 200, upkeep=Upkeep(version=1, etag="x"))
-    assert stage.keeper.validators(record) == {}
-    stage.frontier.server(A).validated = TRUSTED_AFTER
-    assert stage.keeper.validators(record)["etag"] == "x"
-    record = PageRecord(URL, 3, 5.0, "ok", 200, upkeep=Upkeep(version=8, etag="x"))
-    assert stage.keeper.validators(record) == {}
 
 
 @given(st.floats(0, 1e9), st.floats(1, 1e8), st.floats(0, 1))

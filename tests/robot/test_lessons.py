@@ -74,7 +74,15 @@ def visits(stage: Stage, first: int) -> list[Lesson]:
 def test_forty_visits_teach_together_what_they_teach_one_by_one(stage: Stage) -> None:
     together = stage.learn(*visits(stage, 0))
     alone = [stage.learn(each)[0] for each in visits(stage, 100)]
-    assert together == alone
+    for one, other in zip(together, alone, strict=True):
+        assert (one is None) == (other is None)
+        if one is None or other is None:
+            continue
+        # Sums over many rows are made in another order than over one, on some processors.
+        assert (one.due, one.interval_s) == pytest.approx((other.due, other.interval_s), rel=1e-4)
+        assert list(one.history) == pytest.approx(list(other.history), abs=1)
+        same: dict[str, object] = {"due": 0.0, "interval_s": 0.0, "history": b""}
+        assert structs.replace(one, **same) == structs.replace(other, **same)
     assert len({each.interval_s for each in together if each is not None}) > 10
 
 

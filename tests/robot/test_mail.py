@@ -27,6 +27,7 @@ GOOD = [Link(f"{A}/1", 1, 0, f"{B}/"), Link(f"{A}/seed", 0), Link(f"{A}/feed", 2
         Link(f"{A}/2", 1, -1),
         Link(f"{A}/2", 1, 0, "nowhere"),
         Link(f"{A}/2", 1, 0, "", "feed"),
+        Link(f"{A}/2", 1, urgent=True),
         Link(f"{A}/2", 1, 0, f"{B}/", "riddle"),
         Link("nowhere", 1),
         Link("", 1),

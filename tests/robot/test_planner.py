@@ -119,6 +119,18 @@ def test_a_budget_that_can_be_paid_for_is_kept_without_a_word(frontier: Frontier
     assert "asked for" not in str(report)
 
 
+@pytest.mark.parametrize(("asked", "told"), [(0, False), (1_000, True), (170_000, False)])
+def test_visits_beyond_what_is_asked_for_are_told_with_both_figures(
+    frontier: Frontier, asked: int, told: bool
+) -> None:
+    """Sources of twenty servers are read 172,800 times a day, whatever the budget of pages."""
+    made = planner(frontier, sockets=50)
+    made._settings = replace(SETTINGS, visits_per_day=asked, least_interval_s=1.0)
+    text = str(made.round())
+    assert "172,800 visits a day to 20 servers, kept as wished" in text
+    assert (f"({asked:,} are asked for; watched sources, cycles" in text) is told
+
+
 def test_the_server_hardest_hit_is_told(frontier: Frontier) -> None:
     planning = planner(frontier, sockets=50)
     wish(frontier.server(SERVERS[0]).wishes, 1.0, 1.0)  # 1.1 visits a second; it bears one in five

@@ -38,11 +38,14 @@ WATCHING = Config(refresh=Refresh(enabled=True, guess_sitemaps=True, first_inter
 class Desk:
     """A robot that is told what servers answered."""
 
-    def __init__(self, path: Path, settings: Config = WATCHING, start: float = START) -> None:
+    def __init__(
+        self, path: Path, settings: Config = WATCHING, start: float = START, *, discovers: bool = True
+    ) -> None:
         self.path = path
         self.clock = FakeClock(start)
         fresh = not path.exists()
-        self.robot = Robot(Collection.create(path, settings) if fresh else Collection.open(path), self.clock)
+        collection = Collection.create(path, settings) if fresh else Collection.open(path)
+        self.robot = Robot(collection, self.clock, discovers=discovers)
         if fresh:
             self.robot.frontier.add([f"{SITE}/"], 0)
             self.robot._commit()
@@ -104,8 +107,10 @@ def desk(tmp_path: Path, runner: asyncio.Runner) -> Iterator[Desk]:
     runner.run(closed(desk))
 
 
-async def opened(path: Path, settings: Config = WATCHING, start: float = START) -> Desk:
-    return Desk(path, settings, start)
+async def opened(
+    path: Path, settings: Config = WATCHING, start: float = START, *, discovers: bool = True
+) -> Desk:
+    return Desk(path, settings, start, discovers=discovers)
 
 
 async def closed(desk: Desk) -> None:
@@ -219,6 +224,60 @@ def test_an_unchanged_feed_leads_nowhere_and_stays_watched(desk: Desk) -> None:
     assert (watched.failures, watched.readings) == (0, 1)
 
 
+async def reopened(desk: Desk, *, discovers: bool) -> Desk:
+    """The next robot: `joro refresh` looks for no new pages, `joro crawl --keep-fresh` does."""
+    await closed(desk)
+    return Desk(desk.path, start=desk.clock.now(), discovers=discovers)
+
+
+def test_who_looks_for_no_new_pages_leaves_a_feed_and_its_date_to_those_who_do(
+    tmp_path: Path, runner: asyncio.Runner
+) -> None:
+    desk = runner.run(opened(tmp_path / "c"))
+    desk.answer(f"{SITE}/", FRONT)
+    articles = [(f"/{n}.html", START - n * HOUR_S) for n in range(1, 9)]
+    desk.answer(f"{SITE}/feed.xml", feed(*articles), "application/atom+xml")
+    desk = runner.run(reopened(desk, discovers=False))
+    for _ in range(8):
+        desk.later(HOUR_S)
+        desk.later(0)
+        assert "/feed.xml" not in desk.waiting()
+    desk = runner.run(reopened(desk, discovers=True))
+    desk.later(HOUR_S)
+    desk.later(0)
+    assert "/feed.xml" in desk.waiting()
+    runner.run(closed(desk))
+
+
+@pytest.mark.parametrize("conditional", [True, False])
+def test_news_that_came_while_nobody_looked_for_new_pages_is_read_later(
+    tmp_path: Path, runner: asyncio.Runner, conditional: bool
+) -> None:
+    desk = runner.run(opened(tmp_path / "c"))
+    desk.answer(f"{SITE}/", FRONT)
+    desk.answer(f"{SITE}/feed.xml", feed(("/1.html", START - 60)), "application/atom+xml", etag="1")
+    desk.robot._keeper.urge(f"{SITE}/feed.xml")
+    desk = runner.run(reopened(desk, discovers=False))
+    desk.later(HOUR_S)
+    second = feed(("/2.html", START + 60), ("/1.html", START - 60))
+    desk.answer(f"{SITE}/feed.xml", second, "application/atom+xml", etag="2")
+    assert desk.care(f"{SITE}/feed.xml").polled
+    desk = runner.run(reopened(desk, discovers=True))
+    desk.robot.frontier.server(SITE).validated = 3 if conditional else -1
+    desk.later(DAY_S)
+    desk.later(0)
+    record = desk.robot.frontier.visited(fingerprint(f"{SITE}/feed.xml"))
+    assert record is not None
+    assert desk.robot._watcher.validators(record) == {}
+    desk.answer(f"{SITE}/feed.xml", second, "application/atom+xml", etag="2")
+    assert desk.waiting()[0] in ("/1.html", "/2.html")
+    assert "/2.html" in desk.waiting()[:2]
+    record = desk.robot.frontier.visited(fingerprint(f"{SITE}/feed.xml"))
+    assert record is not None
+    assert bool(desk.robot._watcher.validators(record)) == conditional
+    runner.run(closed(desk))
+
+
 def test_sitemaps_named_by_robots_txt_are_read_through_an_index(desk: Desk) -> None:
     desk.rules(f"Sitemap: {SITE}/index.xml")
     desk.answer(f"{SITE}/", "<p>no links")
@@ -228,6 +287,33 @@ def test_sitemaps_named_by_robots_txt_are_read_through_an_index(desk: Desk) -> N
     assert desk.waiting() == ["/part.xml"]
     desk.answer(f"{SITE}/part.xml", sitemap(("/hidden.html", START - DAY_S)), "application/xml")
     assert desk.waiting() == ["/hidden.html"]
+
+
+def test_an_index_that_robots_txt_names_elsewhere_speaks_for_the_site(desk: Desk) -> None:
+    store = "http://store.example"
+    desk.rules(f"Sitemap: {store}/a/index.xml")
+    desk.answer(f"{SITE}/", "<p>no links")
+    index = f"<sitemapindex><sitemap><loc>{store}/a/news.xml</loc></sitemap></sitemapindex>"
+    desk.answer(f"{store}/a/index.xml", index, "application/xml")
+    day = stamp(START - HOUR_S)
+    news = f"<news:news><news:publication_date>{day}</news:publication_date></news:news>"
+    desk.answer(f"{store}/a/news.xml", f"<urlset><url><loc>{SITE}/x</loc>{news}</url></urlset>", "text/xml")
+    found = desk.robot.frontier.queued(f"{SITE}/x")
+    assert found is not None
+    assert found.page.hops == URGENT
+
+
+def test_indexes_that_call_each_other_changed_are_not_read_in_turns_for_ever(desk: Desk) -> None:
+    desk.rules(f"Sitemap: {SITE}/a.xml")
+    desk.answer(f"{SITE}/", "<p>no links")
+    readings = 0
+    while (waiting := desk.waiting()) and readings < 8:
+        readings += 1
+        other = {"/a.xml": "/b.xml", "/b.xml": "/a.xml"}[waiting[0]]
+        listed = f"<sitemap><loc>{SITE}{other}</loc><lastmod>{stamp(desk.clock.now())}</lastmod></sitemap>"
+        desk.answer(SITE + waiting[0], f"<sitemapindex>{listed}</sitemapindex>", "application/xml")
+        desk.later(20)
+    assert readings <= 3
 
 
 def test_a_guess_that_was_wrong_is_not_repeated(desk: Desk) -> None:

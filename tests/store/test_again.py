@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 from joro.model import Outcome, Page, Visit
 from joro.store import again
-from joro.store.again import wait_again
-from joro.store.frontier import Frontier
+from joro.store.again import sow, wait_again
+from joro.store.frontier import Admission, Frontier
 from joro.store.layout import reshare, set_share_count, shares, total_counts
 from joro.store.records import RobotsRecord
 from joro.url import fingerprint
@@ -155,3 +156,133 @@ def test_a_queue_tells_who_waits_who_found_it_and_who_comes_first(directory: Pat
     assert places[0] == (0, 0)
     assert sorted(places[1:]) == [(fingerprint(SEED), 1), (fingerprint(SEED), 2)]
     assert frontier.queued(f"{A}/unknown") is None
+
+
+def all_of_them(urls: list[str], source: str) -> list[str]:
+    return urls
+
+
+def sown(directory: Path, seeds: list[str], quota: int = 100, admit: Admission = all_of_them) -> Frontier:
+    frontier = Frontier(directory)
+    sow(frontier, seeds, lambda: frontier.settle(lambda _: quota, admit))
+    frontier.settle(lambda _: quota, admit)
+    frontier.commit(None)
+    frontier.close()
+    return frontier
+
+
+def test_a_page_found_by_a_link_and_given_as_a_seed_is_visited_again_as_one(directory: Path) -> None:
+    sown(directory, [GOOD])
+    assert waiting(directory) == [Page(GOOD, 0, A)]
+    frontier = Frontier(directory, read_only=True)
+    record = frontier.visited(fingerprint(GOOD))
+    assert record is not None
+    assert (record.hops, record.cgi_hops, record.found_on) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("urgent", [False, True])
+def test_a_page_that_waits_again_and_is_given_as_a_seed_waits_once(directory: Path, urgent: bool) -> None:
+    wait_again(directory, lambda record: record.url == GOOD, urgent=urgent)
+    counts = sown(directory, [GOOD, GOOD]).counts
+    assert (counts.found, counts.visited) == (3, 2)
+    assert waiting(directory) == [Page(GOOD, 0, A)]
+    frontier = Frontier(directory, read_only=True)
+    record = frontier.visited(fingerprint(GOOD))
+    assert record is not None
+    assert (record.hops, frontier.server(A).visited) == (0, 2)
+
+
+def test_a_page_that_is_due_and_is_given_as_a_seed_waits_as_one(directory: Path) -> None:
+    frontier = Frontier(directory)
+    record = frontier.visited(fingerprint(GOOD))
+    assert record is not None
+    frontier.wait_again(record, first=True)
+    frontier.commit(None)
+    frontier.close()
+    sown(directory, [GOOD])
+    assert waiting(directory) == [Page(GOOD, 0, A)]
+
+
+def test_a_page_that_waits_far_away_and_is_given_as_a_seed_waits_as_one(directory: Path) -> None:
+    frontier = Frontier(directory)
+    frontier.add([f"{A}/far"], 9, cgi_hops=3, found_on=SEED)
+    frontier.settle(lambda _: 100)
+    frontier.commit(None)
+    frontier.close()
+    for _ in range(2):
+        sown(directory, [f"{A}/far"])
+    assert waiting(directory) == [Page(f"{A}/far", 0, A)]
+    queued = Frontier(directory, read_only=True).queued(f"{A}/far")
+    assert queued is not None
+    assert queued.found_on == 0
+
+
+def test_it_does_so_although_its_server_is_awake(directory: Path) -> None:
+    frontier = Frontier(directory)
+    frontier.add([f"{A}/{number}" for number in range(30)], 9, found_on=SEED)
+    frontier.settle(lambda _: 100)
+    frontier.commit(None)
+    sow(frontier, [f"{A}/{number}" for number in range(20, 30)], list)
+    frontier.commit(None)
+    assert frontier.wake() == [A]
+    hops = []
+    while (page := frontier.take(A)) is not None:
+        hops.append(page.hops)
+    assert hops == [0] * 10 + [9] * 20
+    frontier.close()
+
+
+def test_eight_times_as_many_waiting_seeds_take_about_eight_times_as_long(tmp_path: Path) -> None:
+    """Of one server, of which each that became a seed turned over all that had before."""
+
+    def seconds(number: int) -> float:
+        frontier = Frontier(tmp_path / str(number))
+        urls = [f"{A}/{place}" for place in range(number)]
+        frontier.add(urls, 3, found_on=SEED)
+        frontier.settle(lambda _: number)
+        frontier.commit(None)
+        began = process_time()
+        sow(frontier, urls, list)
+        taken = process_time() - began
+        frontier.abandon()
+        return taken
+
+    assert seconds(8_000) < 25 * max(seconds(1_000), 0.005)
+
+
+def test_seeds_given_once_more_change_nothing(directory: Path) -> None:
+    before = Frontier(directory, read_only=True).counts
+    assert sown(directory, [SEED]).counts == before
+    assert waiting(directory) == []
+
+
+def test_a_seed_that_a_quota_turned_away_is_judged_by_the_quota_of_today(directory: Path) -> None:
+    new = f"{A}/new"
+    assert [sown(directory, [new], quota).counts.over_quota for quota in (3, 3, 4)] == [1, 1, 0]
+    assert waiting(directory) == [Page(new, 0, A)]
+
+
+def test_a_seed_that_stays_a_trap_counts_as_one_however_often_it_is_given(directory: Path) -> None:
+    """And nothing is taken off the account of the quota for it."""
+    trap, beyond = f"{A}/trap", [f"{A}/beyond-{number}" for number in range(3)]
+    sown(directory, beyond, quota=3)
+    for _ in range(3):
+        counts = sown(
+            directory, [trap, trap], 100, lambda urls, _: [url for url in urls if url != trap]
+        ).counts
+        assert (counts.found, counts.over_quota, counts.trapped) == (3, 3, 1)
+    counts = sown(directory, [*beyond, trap]).counts
+    assert (counts.found, counts.over_quota, counts.trapped) == (7, 0, 0)
+
+
+def test_who_collects_everything_again_finds_again_what_a_quota_turned_away(directory: Path) -> None:
+    new = f"{A}/new"
+    sown(directory, [new], quota=3)
+    assert wait_again(directory, lambda _: True, anew=True) == 3
+    frontier = Frontier(directory)
+    assert frontier.counts.over_quota == 0
+    frontier.add([new, GOOD], 1, found_on=SEED)
+    frontier.settle(lambda _: 4)
+    frontier.commit(None)
+    frontier.close()
+    assert sorted(page.url for page in waiting(directory)) == [SEED, BAD, GOOD, new]

@@ -371,3 +371,17 @@ def test_whether_a_page_is_in_a_hurry_is_seen_without_taking_it(tmp_path: Path) 
     frontier.hasten(urls(3)[1])
     assert frontier.is_urgent(SERVER)
     assert not frontier.is_urgent("http://nobody.example")
+
+
+def test_it_is_seen_after_a_restart_too_and_whatever_was_taken_before(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    add(frontier, urls(3), hops=2)
+    frontier.commit(None)
+    frontier.hasten(urls(3)[1])
+    frontier.commit(None)
+    again = reopened(frontier, tmp_path)
+    assert again.is_urgent(SERVER)
+    assert again.take(SERVER) == Page(urls(3)[1], 0, SERVER)
+    assert not again.is_urgent(SERVER)
+    assert len(take_all(again)) == 2
+    assert not again.is_urgent(SERVER)

@@ -9,6 +9,7 @@ import pytest
 
 from joro.errors import CollectionError
 from joro.model import Outcome, Visit
+from joro.store.again import ASKED_FOR
 from joro.store.calendar import entries, entries_in
 from joro.store.frontier import Frontier
 from joro.store.layout import reshare, set_share_count, share_count, shares
@@ -156,4 +157,37 @@ def test_what_is_true_of_all_shares_stays_so(tmp_path: Path) -> None:
     for folder in shares(tmp_path, 2):
         frontier = Frontier(folder, read_only=True)
         assert frontier.kept("adopted") == {"adopted": b"yes"}
+        frontier.abandon()
+
+
+@pytest.mark.parametrize(("name", "stays"), [("adopted", False), (ASKED_FOR, True)])
+def test_pages_may_wait_that_were_visited_when_they_may_in_one_share(
+    tmp_path: Path, name: str, stays: bool
+) -> None:
+    """But where pages of one share have no dates yet, some have none in any."""
+    set_share_count(tmp_path, 2)
+    for folder, value in zip(shares(tmp_path, 2), (b"yes", None), strict=True):
+        frontier = Frontier(folder)
+        frontier.keep(name, value)
+        frontier.commit(None)
+        frontier.close()
+    for count in (1, 3):
+        reshare(tmp_path, count, lambda _: 0)
+        for folder in shares(tmp_path, count):
+            frontier = Frontier(folder, read_only=True)
+            assert bool(frontier.kept(name)) == stays
+            frontier.abandon()
+
+
+def test_a_process_that_comes_again_knows_how_far_it_had_got(tmp_path: Path) -> None:
+    reshare(collected(tmp_path), 3, lambda server: int(server[7]) % 3)
+    for number, folder in enumerate(shares(tmp_path, 3)):
+        frontier = Frontier(folder)
+        frontier.commit((f"joro.{number}-20261116055500-00007.warc.gz", 100 + number))
+        frontier.close()
+    for count in (1, 2, 1, 3):
+        reshare(tmp_path, count, lambda _: 0)
+    for number, folder in enumerate(shares(tmp_path, 3)):
+        frontier = Frontier(folder, read_only=True)
+        assert frontier.position == (f"joro.{number}-20261116055500-00007.warc.gz", 100 + number)
         frontier.abandon()

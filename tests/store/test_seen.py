@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from joro.errors import CollectionError
 from joro.store import seen as seen_module
 from joro.store.seen import SeenSet
 
@@ -28,6 +29,12 @@ def test_what_was_merged_is_known_to_the_next_process(tmp_path: Path) -> None:
     seen.add(marks(1, 2**64 - 1))
     seen.merge()
     assert SeenSet(tmp_path).add(marks(1, 2, 2**64 - 1)).tolist() == [1]
+
+
+def test_a_file_that_was_cut_is_named(tmp_path: Path) -> None:
+    (tmp_path / "03.seen").write_bytes(b"12345678123")
+    with pytest.raises(CollectionError, match=r"03\.seen is damaged: 11 bytes .* from a copy"):
+        SeenSet(tmp_path)
 
 
 def test_merging_the_same_again_changes_nothing(tmp_path: Path) -> None:

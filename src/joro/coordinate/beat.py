@@ -40,6 +40,8 @@ class Link(msgspec.Struct, array_like=True, frozen=True):
     cgi_hops: int = 0
     found_on: str = ""
     kind: str = ""  # of a source to be watched, see `discover.watch`
+    urgent: bool = False  # it is to wait before all others of its server, whatever its hops
+    home: str = ""  # the domain a source speaks for, if not that of the page it was found on
 
 
 class Changes(msgspec.Struct, array_like=True, frozen=True):

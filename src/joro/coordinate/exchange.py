@@ -8,11 +8,13 @@ Paper: S3 2.4, numbered batches: a writer closes batch n before n+1 opens, a rea
 
 A batch is a file `exchange/FROM-TO/NUMBER`. It begins its life inside the writer's own commit, becomes a
 file by rename, and ends when the reader has committed both its links and its number. A crash on either
-side at worst brings a file back whose number the reader knows already.
+side at worst brings a file back whose number the reader knows already. One that a disk has damaged is told,
+counts as read, for else nobody would ever be done, and stays there as `NUMBER.damaged`.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 from collections import defaultdict
@@ -23,11 +25,14 @@ import msgspec
 from joro.coordinate.beat import Link
 from joro.coordinate.share import Share
 from joro.model import Visit
+from joro.store.durable import write_whole
 from joro.store.frontier import Frontier
 from joro.url import server_of
 
 #: Servers of which it is remembered whose they are: most links lead to the same few.
 REMEMBERED = 20_000
+
+log = logging.getLogger(__name__)
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[Link])
@@ -50,6 +55,7 @@ class Exchange:
         self._found: defaultdict[int, list[Link]] = defaultdict(list)
         self._closing: dict[str, bytes] = {}  # batches in the commit under way
         self._taken: list[Path] = []  # files whose links are in the commit under way
+        self._damaged: list[Path] = []  # those of them that gave none
         self.sent = _numbers(frontier, "sent ", share)
         self.read = _numbers(frontier, "read ", share)
         for other in self._others():
@@ -115,15 +121,25 @@ class Exchange:
         return [link for other in self._others() for link in self._receive(other)]
 
     def after_commit(self) -> list[str]:
-        """Make files of the batches just committed, and remove those just read."""
+        """Make files of the batches just committed, and remove those just read.
+
+        The commit must be on the disk before others see that: after a loss of power they would know more of
+        our numbers than we do, and take what we send next for what they have read.
+
+        None of the waits for the disk can be left out: one for the commit, whatever it sends and has read;
+        two for each batch, whose content and name must both last before the frontier forgets it, and names
+        lie in one folder for each reader. With 8 robots these are 15 in a commit, 4 ms a second on an SSD.
+        """
+        if self._closing or self._taken:
+            self._frontier.secure()
         for name, batch in self._closing.items():
             _, other, number = name.split()
-            path = self._box(self._share.number, int(other)) / number
-            draft = path.with_suffix(".draft")
-            draft.write_bytes(batch)
-            os.replace(draft, path)
+            write_whole(self._box(self._share.number, int(other)) / number, batch)
             self._frontier.keep(name, None)
         self._closing.clear()
+        for path in self._damaged:
+            path.replace(_set_aside(path))
+        self._damaged.clear()
         for path in self._taken:
             path.unlink(missing_ok=True)
         self._taken.clear()
@@ -133,11 +149,24 @@ class Exchange:
         links: list[Link] = []
         for path in self._arrived(other):
             if int(path.name) > self.read[other]:
-                links += _decoder.decode(path.read_bytes())
+                links += self._links_in(path)
                 self.read[other] = int(path.name)
             self._taken.append(path)
         self._frontier.keep(f"read {other}", str(self.read[other]).encode())
         return links
+
+    def _links_in(self, path: Path) -> list[Link]:
+        try:
+            return _decoder.decode(path.read_bytes())
+        except msgspec.MsgspecError as error:
+            log.warning(
+                "the links in %s are lost (%s) until their pages are read again; it is kept as %s",
+                path,
+                error,
+                _set_aside(path).name,
+            )
+            self._damaged.append(path)
+            return []
 
     def has_mail(self) -> bool:
         """Is there a batch that was not read yet?"""
@@ -157,3 +186,7 @@ class Exchange:
 def _numbers(frontier: Frontier, prefix: str, share: Share) -> dict[int, int]:
     kept = {int(name.split()[1]): int(value) for name, value in frontier.kept(prefix).items()}
     return {number: kept.get(number, 0) for number in range(share.count)}
+
+
+def _set_aside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.damaged")

@@ -29,7 +29,7 @@ class Report(msgspec.Struct):
     sent: dict[int, int] = msgspec.field(default_factory=dict)  # batches, by receiver
     read: dict[int, int] = msgspec.field(default_factory=dict)  # batches, by sender
     stopped: bool = False  # a person ended it
-    revisits: int = 0  # those of the visits that went to pages visited before
+    revisits: int = 0  # those of the visits that went to pages visited before, where it is known of all
     word: str = ""  # for people: what keeps it from collecting
 
     @property

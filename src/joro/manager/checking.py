@@ -69,6 +69,7 @@ def _is_page(url: str) -> bool:
 
 def _is_in_bounds(link: Link) -> bool:
     is_word = not link.kind or (link.kind.isalnum() and len(link.kind) <= _SHOWN)
+    is_word = is_word and len(link.home) <= NAME_CHARS
     return is_word and link.hops in HOPS and link.cgi_hops in HOPS
 
 

@@ -125,7 +125,7 @@ class Batches:
             batch.speed_per_s(now),
         )
         self._frontier.keep(REPORT, msgspec.json.encode(report))
-        log.info("%s", report)
+        (log.warning if report.left else log.info)("%s", report)  # people see warnings
         self._batch = None
 
 

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable
 
 from joro.clock import Clock
 from joro.coordinate.post import Neighbours
-from joro.fetch.politeness import Manners
+from joro.fetch.politeness import Manners, promised_until
 from joro.schedule.turns import Turns
 from joro.store.frontier import Frontier
+from joro.store.records import ServerRecord
 
 #: Servers let sleep at once: each that comes instead costs a turn, if only to be sent to the end of a line.
 LET_SLEEP = 1_000
@@ -40,6 +41,8 @@ class Gate:
         self._neighbours = neighbours
         self._clock = clock
         self._usual_s = usual_s
+        #: Tells other processes that ask a server when it may be asked again, where there are any.
+        self.promise: Callable[[str, float], None] | None = None
         self._started_at = self._wary_until = clock.now()
         self._renewed_at = 0.0
 
@@ -51,8 +54,12 @@ class Gate:
     def enter(self, servers: Iterable[str]) -> None:
         """Give servers a turn that have pages waiting."""
         for server in filter(self._neighbours.may_enter, servers):
-            ready_at = max(self._resumed_at(server), self._frontier.server(server).ready_at)
-            self._turns.enter(server, self._manners.next_open(server, max(ready_at, self._clock.now())))
+            now, record = self._clock.now(), self._frontier.server(server)
+            if record.ended_at > now:
+                _set_back(record, record.ended_at - now)
+            record.ready_at = promised_until(record, now)
+            ready_at = max(self._resumed_at(server), record.ready_at)
+            self._turns.enter(server, self._manners.next_open(server, max(ready_at, now)))
 
     def _resumed_at(self, server: str) -> float:
         """After a kill the latest visits are forgotten: nobody is visited before that can do no harm."""
@@ -72,6 +79,25 @@ class Gate:
             for server in (*self._turns.last_in_line(LET_SLEEP), *waiting):
                 if self._frontier.let_sleep(server):
                     self._turns.leave(server)
+
+    def give_back(self, server: str, ready_at: float, awaits: Callable[[str], bool]) -> None:
+        """A visit is over: let the server wait for its next turn, if there may be one.
+
+        Whom we promised to leave alone for long, and who has nothing more to be asked for, must not keep a
+        crawl from its end. Should there be more, it enters again, and the promise is in its record.
+        """
+        if self.promise is not None:
+            self.promise(server, ready_at)
+        is_long = ready_at > self._clock.now() + LONG_S
+        leaves = is_long and not awaits(server) and not self.has_waiting(server)
+        self._turns.give_back(server, None if leaves else ready_at)
+
+    def has_waiting(self, server: str) -> bool:
+        """Has the server a page that may be asked for in its turn?"""
+        page = self._frontier.take(server)
+        if page is not None:
+            self._frontier.put_back(page)
+        return page is not None
 
     def renew(self) -> None:
         """Pauses may have become longer: who was visited before must have had one of the new length, too."""
@@ -93,3 +119,10 @@ class Gate:
                 return server
             self._turns.give_back(server, opens_at if is_ours else None)
         return None
+
+
+def _set_back(record: ServerRecord, ahead_s: float) -> None:
+    """Its last visit was noted by a clock that was ahead: it rests for as long as promised, from now on."""
+    record.ended_at -= ahead_s
+    record.ready_at -= ahead_s
+    record.busy_since = max(record.busy_since - ahead_s, 0.0)

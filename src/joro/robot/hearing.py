@@ -1,7 +1,8 @@
 """What do servers say of changes, how far is it believed, and what comes of it?
 
 In:    signals: known pages that a feed or sitemap calls changed; what visits to pages of such servers found.
-Out:   dates moved forward by what a signal is worth; of each server that speaks, how good its signals are.
+Out:   dates moved forward by what a signal is worth; pages given up as gone that wait once more; of each
+       server that speaks, how good its signals are.
 Never: visits a page at once because somebody says so: where there is a visit for every fourth change, pages
        announced would take all visits from the others. Believes a server before its signals came true.
 Paper: F29 to F31, noisy signals (`schedule.signals`), by the code that the simulator runs.
@@ -16,6 +17,7 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from joro.discover.watch import Signal
+from joro.model import Outcome
 from joro.robot.lessons import STATE, dated
 from joro.robot.planner import Planner
 from joro.schedule import change, prior, signals
@@ -23,6 +25,8 @@ from joro.store.calendar import Entries
 from joro.store.frontier import Frontier
 from joro.store.records import PageRecord, Upkeep
 from joro.url import fingerprint, server_of
+
+_GONE = Outcome.GONE.value
 
 #: The dates of pages by what they cost and are worth now.
 Dates = Callable[[Entries], NDArray[np.float64]]
@@ -38,10 +42,11 @@ class Hearing:
         self._least_interval_s = least_interval_s
         self._moved: dict[int, int] = {}  # versions of pages moved since the last commit, by fingerprint
 
-    def hear(self, told: Sequence[Signal], now: float, every_s: float) -> None:
+    def hear(self, told: Sequence[Signal], now: float, every_s: float) -> list[str]:
         """Note signals that a source had, read so long after the last time; visit pages sooner for them.
 
-        A source has dates of its own, and a page that waits already cannot wait any sooner.
+        A source has dates of its own, and a page that waits already cannot wait any sooner. One given up as
+        gone is looked for once more: the servers of such pages.
         """
         latest = {fingerprint(signal.url): signal.time for signal in told}
         records = self._frontier.records(np.array(list(latest), np.uint64))
@@ -60,6 +65,16 @@ class Hearing:
         for record in records:
             if record is not None and record.url in after:
                 self._frontier.keep_page(structs.replace(record, upkeep=after[record.url]))
+        return [server_of(record.url) for record in records if record is not None and self._is_back(record)]
+
+    def _is_back(self, record: PageRecord) -> bool:
+        """Does a page wait again that had been given up, now that its server calls it changed since?"""
+        if record.upkeep is not None or record.outcome != _GONE:
+            return False
+        if not self._frontier.wait_again(record, first=True):
+            return False
+        self._frontier.server(server_of(record.url)).due += 1
+        return True
 
     def _move(self, believed: list[PageRecord], after: dict[str, Upkeep], now: float) -> None:
         """Let pages be due sooner: another date in the calendar, which counts instead of the old one."""

@@ -23,7 +23,7 @@ from joro.clock import Clock
 from joro.config import Refresh
 from joro.config.servers import servers_like
 from joro.discover.watch import Signal
-from joro.model import PASSING, Known, Outcome, Page, Visit
+from joro.model import PASSING, Known, Outcome, Page, Response, Truncated, Visit
 from joro.parse.dates import moment
 from joro.parse.page import document_of
 from joro.robot.batches import Batches
@@ -31,9 +31,11 @@ from joro.robot.hearing import Hearing
 from joro.robot.lessons import STATE, Lesson, Lessons, dated, looked_at
 from joro.robot.planner import Planner, PlanReport
 from joro.robot.policy import Policy
-from joro.schedule import late, prior
+from joro.robot.sights import Sights
+from joro.schedule import change, late, prior
 from joro.schedule.plan import timed, wish
 from joro.schedule.trust import Trust, age_s
+from joro.store.again import ASKED_FOR
 from joro.store.calendar import ENTRY, Entries
 from joro.store.frontier import Frontier
 from joro.store.queue import URGENT
@@ -42,10 +44,11 @@ from joro.url import fingerprint, server_of
 
 #: Pages taken from the calendar at a time.
 BATCH = 2_000
-#: Every so many visits a page is asked for without condition: some validators never change.
-UNCONDITIONAL_EVERY = 8
-#: A server's validators are trusted when so many changes have changed them, and after a change that did not
-#: only when so many more have. Pages that stay as they are tell nothing: frozen validators look right there.
+#: Every so many visits a page is asked for without condition, at a server whose validators are trusted and at
+#: one that nobody has tried yet: some never change, and only the page itself betrays them.
+TRUSTED_EVERY, UNTRIED_EVERY = 8, 2
+#: They are trusted when so many changes have changed them, and after a change that did not they are asked for
+#: nothing before so many have. Pages that stay as they are tell nothing: frozen validators look right there.
 TRUSTED_AFTER, FORGIVEN_AFTER = 3, 100
 #: A date is another one when prices have moved it by such a share of the interval: a visit that much early or
 #: late is worth as much, and lateness is counted in whole intervals.
@@ -60,9 +63,14 @@ _REDIRECT: Final = Outcome.REDIRECT
 _REDIRECTED: Final = Outcome.REDIRECT.value
 
 _KEPT_WORDS = frozenset(outcome.value for outcome in KEPT)
+#: The language (BCP 47) of pages that were looked at and whose text does not tell: nobody looks again.
+UNTOLD = "und"
 #: Pages that get a date between two commits.
 ADOPTED_AT_ONCE = 10_000
 ADOPTED = "adopted"
+#: Whoever reads no feeds and sitemaps leaves those that are due aside for so long, again and again: as the
+#: shortest pause between two readings.
+ASIDE_S = 300.0
 
 _NO_ENTRIES: Entries = np.empty(0, ENTRY)
 
@@ -77,13 +85,15 @@ class Keeper:
         has_dates = bool(frontier.kept(ADOPTED))
         # A crawl that keeps nothing fresh still learns, where there are dates already: none is forgotten.
         self.learns = settings.enabled or has_dates
+        self._asks_all = self.learns or bool(frontier.kept(ASKED_FOR))
         self._planner = planner
         self._clock = clock
         self._lessons = Lessons(frontier, settings, planner)
         self._batches = Batches(frontier, settings, clock, planner.sockets)
         self._has_batches = settings.batch_pages > 0
+        self._sights = Sights(frontier.sources)
         self._hearing = Hearing(frontier, planner, self._dates, settings.least_interval_s)
-        self._urged: list[str] = []  # servers of pages urged since the last commit
+        self._urged: list[str] = []  # servers of pages urged since the last commit, or back
         self._is_important = servers_like(settings.important) if settings.important else None
         if self.enabled and has_dates:
             planner.resume()
@@ -113,7 +123,7 @@ class Keeper:
 
     def _adopt(self, record: PageRecord) -> None:
         mark, server = fingerprint(record.url), server_of(record.url)
-        care = Upkeep(seen_at=record.time, interval_s=self._settings.first_interval_s)
+        care = Upkeep(seen_at=record.time, interval_s=self._settings.first_wait_s)
         care.weight = self._weight_of(server)
         care.due = self._clock.now() + care.interval_s * (mark / 2**64)
         self._frontier.keep_page(structs.replace(record, upkeep=care))
@@ -128,7 +138,7 @@ class Keeper:
             return []
         urged, self._urged = self._urged, []
         calendar = self._frontier.calendar
-        sources = self._let_wait(calendar.sources.pop(self._clock.now(), BATCH))
+        sources = self._let_wait(self._sources_due())
         until, room = self._batches.room(BATCH)
         popped = calendar.pop(until, room) if room else _NO_ENTRIES
         due = self.sift(popped) if len(popped) else popped
@@ -136,6 +146,21 @@ class Keeper:
         if room:
             self._batches.brought(waiting, is_last=len(popped) < room)
         return urged + sources + waiting
+
+    def _sources_due(self) -> Entries:
+        """Sources to be visited now; who reads none visits front pages alone, which are pages for people.
+
+        Feeds and sitemaps are left to whoever reads them: what is new there would be archived, and lost.
+        """
+        dates, now = self._frontier.calendar.sources, self._clock.now()
+        popped = dates.pop(now, BATCH)
+        if self._settings.watch or not len(popped):
+            return popped
+        records = self._frontier.records(popped["mark"])
+        aside = np.array([each is not None and self._sights.of(each.url).is_source for each in records])
+        dates.put_off(popped[aside], now + ASIDE_S)
+        kept: Entries = popped[~aside]
+        return kept
 
     def _let_wait(self, due: Entries) -> list[str]:
         """Let pages wait that are due; their servers."""
@@ -186,7 +211,7 @@ class Keeper:
         others = self._planner.said_of(popped["server"]) - prior.said(state["history"])
         worth = self._planner.worth(popped["server"], state["weight"])
         wished = self.policy.intervals_s(state["history"], worth, np.maximum(others, [0.0, -np.inf]))
-        first_s = self._settings.first_interval_s
+        first_s = self._settings.first_wait_s
         wished[is_new] = np.minimum(wished[is_new], first_s) if self.policy.has_studied else first_s
         dates = visited_at + self._planner.page_intervals_s(popped["server"], wished, state["weight"])
         dates = np.minimum(dates, self._planner.cycle_dues(popped["server"], visited_at))
@@ -196,9 +221,10 @@ class Keeper:
     def before(self, page: Page) -> PageRecord | None:
         """What is known of a page from an earlier visit.
 
-        Whoever learns nothing asks of urgent ones alone: these wait among the seeds, and are none.
+        Whoever learns nothing, where `joro retry` never let pages wait, asks of urgent ones alone: these
+        wait among the seeds, and are none.
         """
-        is_asked = self.learns or page.hops == URGENT
+        is_asked = self._asks_all or page.hops == URGENT
         return self._frontier.visited(fingerprint(page.url)) if is_asked else None
 
     def first_seen(self, page: Page, before: PageRecord | None) -> Page:
@@ -211,16 +237,29 @@ class Keeper:
             self._planner.advance()
 
     def known(self, before: PageRecord | None) -> Known | None:
-        """The last capture that has the bytes of a page."""
+        """The last capture that has the bytes of a page.
+
+        None after a torn answer: the next is archived whole, or the part would pass for the newest version.
+        """
         care = before.upkeep if before is not None else None
-        return Known(care.captured_at, care.body) if care is not None and care.body else None
+        if care is None or care.torn or not care.body:
+            return None
+        return Known(care.captured_at, care.body)
 
     def validators(self, before: PageRecord | None) -> dict[str, str]:
-        """What makes a request conditional."""
+        """What makes a request conditional.
+
+        Visits are counted that were compared, not versions: with a signal between every two visits, all of
+        those would be odd. A redirect, which is never compared, is asked for as it is.
+        """
         care = before.upkeep if before is not None else None
-        if before is None or care is None or care.version % UNCONDITIONAL_EVERY == 0:
+        if before is None or care is None or care.torn or care.moved:
             return {}
-        if self._frontier.server(server_of(before.url)).validated < TRUSTED_AFTER:
+        proved = self._frontier.server(server_of(before.url)).validated
+        every = TRUSTED_EVERY if proved >= TRUSTED_AFTER else UNTRIED_EVERY
+        if proved < 0 or (change.visits_in(care.history) + 1) % every == 0:
+            return {}
+        if self._settings.languages and _is_unheard(care, care.text):
             return {}
         return {"etag": care.etag, "last-modified": care.modified}
 
@@ -241,10 +280,8 @@ class Keeper:
                 late.left(server.waiting, care.interval_s, care.due)
             if self._has_batches and (care is None or not care.polled):
                 self._batches.visited(name)
-        if visit.response is not None and visit.elapsed_s > 0.0:
-            server.download_s, server.longest_download_s = timed(
-                server.download_s, server.longest_download_s, visit.elapsed_s, server.visited
-            )
+        if visit.elapsed_s > 0.0:
+            _count_time(server, visit)
         if care is not None and digest != care.body:
             server.validated = validated(server.validated, visit, care, digest)
         lesson = self._lesson(visit, before, digest, main, server)
@@ -256,6 +293,11 @@ class Keeper:
         if after is not None or care is not None:
             self._lessons.add(lesson)
         return after
+
+    def put_back(self, visit: Visit) -> None:
+        """A passing failure, tried again soon, has held a socket all the same."""
+        if self.learns and visit.elapsed_s > 0.0:
+            _count_time(self._frontier.server(visit.page.server), visit)
 
     def _weight_of(self, server: str) -> float:
         """How much a page of a server matters; a usual one counts 1."""
@@ -271,14 +313,17 @@ class Keeper:
     ) -> Lesson:
         care = before.upkeep if before is not None else None
         lesson = Lesson(visit.page, visit.time, care, None, server=server)
-        if visit.outcome is _OK or visit.outcome in KEPT:
+        if care is not None and care.captured_at and is_part(visit):  # as little as a failure
+            lesson.after = structs.replace(care, torn=True, absences=0)
+        elif visit.outcome is _OK or visit.outcome in KEPT:
             lesson.after, lesson.is_seen = seen(visit, care, digest, main), True
-            if self._settings.languages and lesson.after.captured_at == visit.time:
+            is_new = lesson.after.captured_at == visit.time
+            if self._settings.languages and (is_new or _is_unheard(lesson.after, main)):
                 lesson.after.language = _language_of(visit)
             # A redirect is not the page: it does not say whether that changed, nor does the page after it.
-            is_page = visit.outcome is not _REDIRECT and before is not None and before.outcome != _REDIRECTED
+            is_page = visit.outcome is not _REDIRECT and not _has_moved(before)
             # Where the clock was once ahead, time since then tells nothing.
-            if care is not None and care.body and is_page and visit.time > care.seen_at:
+            if care is not None and care.captured_at and is_page and visit.time > care.seen_at:
                 lesson.elapsed_s = max(visit.time - care.seen_at, 1e-3)
                 lesson.changed = is_changed(visit, care, digest, main)
                 _hear(visit, care, lesson, server)
@@ -287,7 +332,7 @@ class Keeper:
         elif care is not None and visit.outcome is Outcome.GONE:
             lesson.after = self._gone(care)
         elif visit.outcome in PASSING and (care is None or not care.body):
-            lesson.after = self._gone(care or Upkeep(interval_s=self._settings.first_interval_s / 2))
+            lesson.after = self._gone(care or Upkeep(interval_s=self._settings.first_wait_s / 2))
         elif care is not None and visit.outcome is not Outcome.TRAP:
             lesson.after = _copied(care)  # a failure teaches nothing
         return lesson
@@ -309,7 +354,7 @@ class Keeper:
         """Known pages have changed, says a source, read so long after the last time."""
         if self.enabled:
             self.settle()  # what is known of pages visited since the last commit is known to nobody before
-            self._hearing.hear(told, self._clock.now(), every_s)
+            self._urged += self._hearing.hear(told, self._clock.now(), every_s)
 
     def urge(self, url: str, *, urgent: bool = False) -> bool:
         """Let a source wait now that was visited before, whatever its date."""
@@ -325,6 +370,17 @@ class Keeper:
         return True
 
 
+def _count_time(server: ServerRecord, visit: Visit) -> None:
+    """e_i and e_max are how long sockets are held: also by who never answers.
+
+    A refusal within a moment is no download: what failed counts where it took longer than they usually do.
+    """
+    if visit.response is not None or visit.elapsed_s > server.download_s:
+        server.download_s, server.longest_download_s = timed(
+            server.download_s, server.longest_download_s, visit.elapsed_s, server.visited
+        )
+
+
 def is_changed(visit: Visit, care: Upkeep, digest: str, main: int) -> bool:
     """Has the page something else to say than before? Only its main text counts, where it has one."""
     if visit.outcome is _NOT_MODIFIED or digest == care.body:
@@ -335,15 +391,28 @@ def is_changed(visit: Visit, care: Upkeep, digest: str, main: int) -> bool:
 def validated(count: int, visit: Visit, care: Upkeep, digest: str) -> int:
     """How many changes have changed a server's validators, after one more visit; negative after a lie.
 
-    A page that changed while its validator stayed would be called unchanged for ever.
+    A page that changed while its validator stayed would be called unchanged for ever. One of which only a
+    part arrived says nothing about that.
     """
-    if visit.outcome is not _OK or visit.response is None or digest == care.body:
+    response = visit.response
+    if visit.outcome is not _OK or response is None or is_torn(response) or digest == care.body:
         return count
     name, before = ("etag", care.etag) if care.etag else ("last-modified", care.modified)
     if not before or not care.body:
         return count
-    is_lie = visit.response.headers.get(name, "") == before
+    is_lie = response.headers.get(name, "") == before
     return -FORGIVEN_AFTER if is_lie else min(count + 1, TRUSTED_AFTER)
+
+
+def is_torn(response: Response) -> bool:
+    """Did less of it arrive than we would have taken? Then the rest may come another time."""
+    return response.truncated is not None and response.truncated is not Truncated.LENGTH
+
+
+def is_part(visit: Visit) -> bool:
+    """Did only a part of a page arrive? Where it broke off says nothing about whether the page changed."""
+    response = visit.response
+    return visit.outcome is _OK and response is not None and is_torn(response)
 
 
 def _hear(visit: Visit, care: Upkeep, lesson: Lesson, server: ServerRecord) -> None:
@@ -373,10 +442,22 @@ def _stood_s(visit: Visit) -> float:
     return math.nan if age is None else age
 
 
+def _has_moved(before: PageRecord | None) -> bool:
+    """Was a page a redirect when it last answered? Of older records only the last visit is known."""
+    if before is None or before.outcome == _REDIRECTED:
+        return True
+    return before.upkeep is not None and before.upkeep.moved
+
+
+def _is_unheard(care: Upkeep, main: int) -> bool:
+    """Has a page a text whose language is not known, perhaps because none was chosen when it was archived?"""
+    return not care.language and main != 0
+
+
 def _language_of(visit: Visit) -> str:
     if visit.outcome is not _OK or visit.response is None:
         return ""
-    return document_of(visit.page.url, visit.response).language
+    return document_of(visit.page.url, visit.response).language or UNTOLD
 
 
 def seen(visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep:
@@ -385,10 +466,13 @@ def seen(visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep:
     assert response is not None
     after = _copied(care)
     if visit.outcome is not _NOT_MODIFIED:
-        after.etag = response.headers.get("etag", "")
-        after.modified = response.headers.get("last-modified", "")
-        if care is None or digest != care.body:
-            after.body, after.captured_at, after.text = digest, visit.time, main
+        after.moved, after.torn = visit.outcome is _REDIRECT, is_part(visit)
+        # To ask only for what has changed since a part of it arrived would be never to get the rest.
+        headers = {} if is_torn(response) else response.headers
+        after.etag, after.modified = headers.get("etag", ""), headers.get("last-modified", "")
+        if care is None or care.torn or digest != care.body:
+            after.body, after.text = digest, main
+            after.captured_at = 0.0 if after.torn else visit.time
     after.seen_at, after.absences, after.signals = visit.time, 0, 0
     return after
 

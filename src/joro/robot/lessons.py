@@ -322,7 +322,7 @@ class _Batch:
             wished[priced] = self._policy.intervals_s(
                 histories[priced], self._worth[priced], self._others[priced]
             )
-        first_s = self._settings.first_interval_s
+        first_s = self._settings.first_wait_s
         wished[first] = np.minimum(wished[first], first_s) if self._policy.has_studied else first_s
         return wished
 

@@ -34,7 +34,7 @@ def sound(links: list[Link]) -> list[Link]:
 
 def _is_sound(link: Link) -> bool:
     counted = link.hops in _HOPS and link.cgi_hops in _HOPS and link.kind in _KINDS
-    source_needed = bool(link.found_on or link.kind)  # what a seed leads to was found nowhere
+    source_needed = bool(link.found_on or link.kind or link.urgent)  # what a seed leads to was found nowhere
     return counted and _is_canonical(link.url) and (not source_needed or _is_canonical(link.found_on))
 
 

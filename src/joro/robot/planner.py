@@ -44,6 +44,8 @@ _SUMMED = (
 
 #: Before the first page has a wish no server can give anything; no price fits a budget of nothing.
 LEAST_BUDGET_PER_S = 1e-12
+#: So much more than was asked for is told, and what may have asked for it.
+NOTABLY, ON_TOP = 1.1, "watched sources, cycles or most_interval_s"
 #: Pages looked at in a round, to learn what pages are like and what a visit must be worth.
 SAMPLE = 4_096
 #: Pages are looked at again after so much of the time until their visit, as long as prices move.
@@ -91,6 +93,11 @@ class PlanReport(msgspec.Struct):
         return self.servers > 0 and self.asked_per_day > self.affordable_per_day * (1 + 1e-9)
 
     @property
+    def is_beyond(self) -> bool:
+        """Are there clearly more visits than the operator asks for? The budget binds none but the policy."""
+        return 0 < NOTABLY * self.asked_per_day < self.visits_per_day_after
+
+    @property
     def how(self) -> str:
         """By what intervals gave way."""
         ways = [f"{self.rule} {self.strength:.3g}"] if self.strength > NEUTRAL[Rule(self.rule)] else []
@@ -106,6 +113,8 @@ class PlanReport(msgspec.Struct):
             kept = f"cut to {self.visits_per_day_after:,.0f} ({self.how})"
         if self.is_overdrawn:
             kept += f" ({self.asked_per_day:,.0f} are asked for, {self.affordable_per_day:,.0f} can be made)"
+        elif self.is_beyond:
+            kept += f" ({self.asked_per_day:,.0f} are asked for; {ON_TOP} take more)"
         return (
             f"plan: {self.visits_per_day:,.0f} visits a day to {self.servers:,} servers, {kept};"
             f" they need {self.bound} of {self.sockets} sockets, {self.for_discovery} are left for discovery;"

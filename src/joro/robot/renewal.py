@@ -17,6 +17,7 @@ from typing import Any
 
 from joro.config import FILE_NAME, Config, Machine, load, settings
 from joro.discover.scope import Boundary
+from joro.discover.wanted import Wanted
 from joro.errors import ConfigError
 from joro.fetch.address import AddressLimits
 from joro.fetch.politeness import Manners
@@ -44,6 +45,7 @@ class Rules:
         """Go by these from now on. What is wrong with them is noticed before anything is changed."""
         Manners(wished.politeness)
         Boundary(wished.scope)
+        Wanted(wished.scope)
         self.manners.renew(wished.politeness)
         self.limits.renew(wished.politeness.per_address)
         self.gate.renew()

@@ -43,7 +43,6 @@ from joro.fetch.robotstxt import ALLOW_ALL, SIZE_LIMIT_BYTES, Robots
 from joro.fetch.visit import Later, Visitor, longest_s, user_agent, validators
 from joro.model import ANSWERED, PASSING, Outcome, Page, Visit
 from joro.parse.payload import Payload, unwrap
-from joro.parse.rights import TDM_FILE
 from joro.robot.aftermath import aftermath
 from joro.robot.arrivals import Arrival, Arrivals
 from joro.robot.commits import Commits
@@ -56,8 +55,10 @@ from joro.robot.premises import Premises
 from joro.robot.reading import Reading
 from joro.robot.renewal import Renewal, Rules
 from joro.robot.standing import Standing
+from joro.robot.terms import is_terms, terms_of
 from joro.robot.watcher import Watcher
 from joro.schedule.turns import Turns
+from joro.store.again import sow
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
 from joro.store.handover import Movable
@@ -82,9 +83,10 @@ class Robot:
 
     async def call_on(self, server: str) -> None:
         """One turn of one server: one request, all that it leads to, and when to come again."""
-        self._forbidden = self._orders.forbids()
         left_out = self._commits.visits
         refusal = self._refusal_of_all(server)
+        if refusal is Outcome.UNWANTED:
+            self._gate.enter(self._exclusions.out_of_reach(server))
         errand = self._exclusions.errand(server) if refusal is None else None
         page, before = (Page(errand.url, 0, server), None) if errand else self._next_page(server, refusal)
         if page is None:
@@ -108,14 +110,13 @@ class Robot:
         for one in arrivals:
             if one.errand is not None:
                 one.visit = self._learn_rules(one.errand, one.visit)
-            self._turns.give_back(one.visit.page.server, self._ready_at(one.visit))
+            self._gate.give_back(one.visit.page.server, self._ready_at(one.visit), self._exclusions.awaits)
             self.neighbours.note(one.visit, is_page=one.errand is None)
         self._commit_if_due()
 
     async def _visit(self, page: Page, before: PageRecord | None, errand: Errand | None) -> Visit | Later:
-        server = page.server
-        once = self._manners.has_pauses(server)
-        fields = validators(self._keeper.validators(before)) if before is not None else ()
+        server, once = page.server, self._manners.has_pauses(page.server)
+        fields = validators(self._watcher.validators(before)) if before is not None else ()
         try:
             in_run = self.frontier.server(server).run > 0
             pause_s = self._manners.address_interval_s(server, in_run=in_run)
@@ -156,7 +157,8 @@ class Robot:
         if self._forbidden is not None and self._forbidden(url):
             return Outcome.UNWANTED
         found = self._watcher.first_seen(page, before)
-        if not self._boundary.within([url], found.hops, found.cgi_hops) and not url.endswith(TDM_FILE):
+        inside = self._boundary.within([url], found.hops, found.cgi_hops)
+        if not inside and not is_terms(page, self._boundary):
             return Outcome.UNWANTED
         return Outcome.TRAP if self._traps.verdict(url) is not None else None
 
@@ -195,11 +197,11 @@ class Robot:
 
     def _is_put_back(self, one: Arrival) -> bool:
         """A passing failure is tried again later."""
-        page = one.visit.page
-        tries = self._tries.pop(page.url, 0)
+        page, tries = one.visit.page, self._tries.pop(one.visit.page.url, 0)
         if one.visit.outcome in PASSING and tries < self._manners.of(page.server).retry_limit:
             self._tries[page.url] = tries + 1
             self.frontier.put_back(page)
+            self._keeper.put_back(one.visit)
             return True
         return False
 
@@ -211,7 +213,7 @@ class Robot:
             one.visit.known = self._keeper.known(one.before)
             one.digest = self._archive.append(one.visit, self._reading.facts(one)).digest
         self.visits += 1
-        self.revisits += one.before is not None
+        self.revisits += one.before is not None and self._keeper.learns  # else few are looked up
         self._commits.visits += 1
 
     def _close(self, one: Arrival) -> None:
@@ -221,8 +223,7 @@ class Robot:
         if outline is not None and one.verdict.follow:
             self._register(outline.to_follow, page)
         main = outline.main if outline is not None else 0
-        learns = self._keeper.learns
-        care = self._keeper.learn(visit, before, one.digest, main, read_at) if learns else None
+        care = self._keeper.learn(visit, before, one.digest, main, read_at) if self._keeper.learns else None
         self.frontier.done(visit, page.hops, care)
 
     def _register(self, urls: list[str], source: Page, *, urgent: bool = False) -> None:
@@ -232,20 +233,20 @@ class Robot:
         hops = URGENT if urgent else source.hops + 1
         for ours, cgi_hops in self._boundary.follow(source.url, source.hops, source.cgi_hops, urls):
             if not self.neighbours.alone:
-                ours = self._send_foreign(ours, hops, cgi_hops, source.url)
+                ours = self._send_foreign(ours, source, cgi_hops, urgent)
             if self.frontier.add(ours, hops, cgi_hops=cgi_hops, found_on=source.url) or urgent:
                 self._settle()
             if urgent:  # some may wait already, far behind
                 self._gate.enter([server_of(url) for url in ours if self.frontier.hasten(url)])
 
-    def _send_foreign(self, urls: list[str], hops: int, cgi_hops: int, found_on: str) -> list[str]:
+    def _send_foreign(self, urls: list[str], source: Page, cgi_hops: int, urgent: bool) -> list[str]:
         ours = []
-        for url in urls if hops == URGENT else self.frontier.unfamiliar(urls):
+        for url in urls if urgent else self.frontier.unfamiliar(urls):
             if self.neighbours.is_ours(url):
                 ours.append(url)
             else:
                 self.frontier.meet(url)
-                self.neighbours.offer(Link(url, hops, cgi_hops, found_on))
+                self.neighbours.offer(Link(url, source.hops + 1, cgi_hops, source.url, urgent=urgent))
         return ours
 
     def _settle(self) -> None:
@@ -264,7 +265,7 @@ class Robot:
         self._gate.enter([self._exclusions.learn(errand, visit, found.content)])
         self._watcher.rules_learned(errand.server)
         if self._settings.archive.tdmrep:
-            self.frontier.add(self.neighbours.sow([errand.server + TDM_FILE]), 0)
+            self.frontier.add(self.neighbours.sow(terms_of(errand.server, self._boundary)), 0)
         return visit
 
     def _postpone(self, page: Page, errand: Errand | None, until: float, line: str = "") -> None:
@@ -311,20 +312,18 @@ class Robot:
         self._stopping = False
         self._wakes_at = 0.0  # when `collect` looks for servers next, at the latest
         self._orders = OrderBook(collection.orders, clock.now)
-        self._forbidden = self._orders.forbids()  # as they stood when a turn or a round of arrivals began
+        self._forbidden = self._orders.forbids()  # as they stood a moment ago
         self._boundary = Boundary(settings.scope, lambda: self._forbidden)
         self._manners = Manners(settings.politeness)
-        limits = AddressLimits(
-            collection.frontier / "addresses", settings.politeness.per_address, alone=share.count == 1
-        )
+        folder, alone = collection.frontier, share.count == 1
+        limits = AddressLimits(folder / "addresses", settings.politeness.per_address, alone=alone)
         self._visitor = Visitor(settings.fetch, user_agent=agent, clock=clock, limits=limits)
         self._callers = Callers(self.call_on, self._next_server, settings.fetch.sockets, clock.real_s)
         self._arrivals = Arrivals(self._take_in)
-        self.frontier: Frontier = (Movable if joined else Frontier)(collection.frontier / share.folder)
+        self.frontier: Frontier = (Movable if joined else Frontier)(folder / share.folder)
         self._traps = Traps(self.frontier.trap_state, self.frontier.has_server)
-        self._exclusions = Exclusions(
-            self.frontier, self._manners.of, agent=settings.identity.name, clock=clock
-        )
+        name = settings.identity.name
+        self._exclusions = Exclusions(self.frontier, self._manners.of, agent=name, clock=clock)
         # Who takes in no new pages reads no sources.
         refresh = dataclasses.replace(settings.refresh, watch=settings.refresh.watch and discovers)
         most, least_s, count = settings.fetch.sockets, self._least_s, share.count
@@ -338,11 +337,12 @@ class Robot:
         inside = self._callers.wake, self._turns, self._exclusions, self._traps, self._keeper, planner
         self.neighbours = joined(Premises(self, *inside))
         self._gate = Gate(self._turns, self._manners, self.frontier, self.neighbours, clock, self.usual_s)
+        self._exclusions.has_pages = self._gate.has_waiting
         self._visitor.closes_at = lambda: self.neighbours.open_until
         self._visitor.opens_at, self._visitor.lines = self._manners.next_open, self._turns
         if share.count > 1:
-            file, limit_s = collection.frontier / "guests", longest_s(settings.fetch)
-            self._visitor.guests = Guests(file, share.holds, self.usual_s, limit_s)
+            guests = Guests(folder / "guests", share.holds, self.usual_s, longest_s(settings.fetch))
+            self._visitor.guests, self._gate.promise = guests, guests.promise
         self._exclusions.may_ask, self._manners.stretch = self.neighbours.may_enter, self.neighbours.stretch
         watching = self.frontier, refresh, self._keeper, self._boundary, self.neighbours
         self._watcher = Watcher(*watching, self._register, self._exclusions.rules, discovers=discovers)
@@ -353,12 +353,11 @@ class Robot:
         drops = self._commit, self._traps.shed, self._exclusions.shed
         self._standing = Standing(collection, clock, renewal, drops, tells=share.number == 0)
         self._replay(collection)
-        limit = settings.archive.warc_limit_bytes
-        self._archive = WarcWriter(
-            collection.archive, limit_bytes=limit, clock=clock, robot=agent, process=share.number
-        )
+        place, limit, number = collection.archive, settings.archive.warc_limit_bytes, share.number
+        self._archive = WarcWriter(place, limit_bytes=limit, clock=clock, robot=agent, process=number)
 
     def _commit_if_due(self) -> None:
+        self._forbidden = self._orders.forbids()  # before turns begin, a dozen of them together
         rests, others = self._rests, self.neighbours
         if self._commits.is_due(rests=rests) or others.wants_commit or (rests and others.has_mail()):
             self._commit()
@@ -412,7 +411,8 @@ class Robot:
         try:
             self._keeper.adopt()
             self.neighbours.start()
-            self.frontier.add(self.neighbours.sow(self._boundary.within(seeds, 0)), 0)
+            ours = self.neighbours.sow(self._boundary.within(seeds, 0))
+            self._watcher.sown(sow(self.frontier, ours, self._settle))
             self._commit()
             self._gate.enter(self.frontier.awake())
             while not self._is_over() and not (self.neighbours.alone and self.is_idle):

@@ -20,9 +20,10 @@ class Sight(msgspec.Struct, array_like=True):
 
     watched: Watched | None = None  # as a source, or as a front page on trial
     hops: int = 0  # links from a seed to a page that waits out of its turn, or to where a source was named
-    depth: int = 0  # redirects and indexes that led to a source
+    depth: int = 0  # indexes that led to a source; redirects too, where an older version met it
     is_guess: bool = False  # nobody named it
     announced: float = 0.0  # when a source last told that the page has changed
+    redirects: int = 0  # in a row that led there
 
     @property
     def is_source(self) -> bool:

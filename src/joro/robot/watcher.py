@@ -24,7 +24,18 @@ from joro.discover.news import front_entries, is_barren, is_hub, may_be_front
 from joro.discover.scope import Boundary
 from joro.discover.sitemaps import SITEMAP_LIMIT, listed_sitemaps, sitemap_sources
 from joro.discover.trust import is_announced
-from joro.discover.watch import FEED, FRONT, INDEX, SITEMAP, Findings, Reading, Watched, failed, portions
+from joro.discover.watch import (
+    FEED,
+    FRONT,
+    INDEX,
+    POLLING,
+    SITEMAP,
+    Findings,
+    Reading,
+    Watched,
+    failed,
+    portions,
+)
 from joro.discover.watch import unchanged as unchanged_since
 from joro.discover.watch import watch as first_watched
 from joro.fetch.robotstxt import Robots
@@ -33,15 +44,15 @@ from joro.parse.feed import read_feed
 from joro.parse.outline import Outline
 from joro.parse.payload import payload
 from joro.parse.sitemap import sitemap_of
-from joro.robot.keeper import Keeper, is_changed
-from joro.robot.sights import Sight, Sights
+from joro.robot.keeper import ASIDE_S, Keeper, is_changed, is_part
+from joro.robot.sights import NOTHING, Sight, Sights
 from joro.store.frontier import Frontier
 from joro.store.queue import URGENT
-from joro.store.records import PageRecord
-from joro.url import fingerprint, path_of, server_of
+from joro.store.records import PageRecord, Upkeep
+from joro.url import fingerprint, host_of, path_of, registrable_domain, server_of
 
-#: A source is followed through so many redirects and indexes.
-DEPTH_LIMIT = 3
+#: Sources and news are followed through so many redirects in a row; indexes count apart (`sitemaps`).
+REDIRECT_LIMIT = 3
 #: Entries whose dates are still looked at when a server's dates proved worthless: it may mend its ways.
 SAMPLE = 50
 
@@ -77,9 +88,15 @@ class Watcher:
 
     def first_seen(self, page: Page, before: PageRecord | None) -> Page:
         """The page as it was found, as many links from a seed as it was then."""
-        if before is not None or page.hops != URGENT or not self.enabled:
+        if before is not None or page.hops != URGENT:
             return self._keeper.first_seen(page, before)
         return structs.replace(page, hops=self._sights.of(page.url).hops)
+
+    def sown(self, seeds: list[str]) -> None:
+        """Pages that were known are seeds now, also those that wait out of their turn."""
+        for url in seeds:
+            if (sight := self._sights.of(url)).hops:
+                self._sights.keep(url, structs.replace(sight, hops=0))
 
     def rules_learned(self, server: str) -> None:
         """A server's robots.txt was read; sitemaps it names are taken up with the server's next page."""
@@ -94,15 +111,18 @@ class Watcher:
         `page` is the page as it was first seen, `digest` that of the payload.
         """
         if not self.enabled:
-            return None
+            return self._left_alone(visit, page)
+        self._look_around(visit, page, outline)  # which may name this very page
         sight = self._sights.of(page.url)
         care = before.upkeep if before is not None else None
         if before is not None and sight.announced:
             self._compare(visit, before, sight.announced, digest, outline)
-        self._look_around(visit, page, outline)
         same = visit.outcome is Outcome.NOT_MODIFIED or (
-            care is not None and bool(digest) and digest == care.body
-        )
+            care is not None and bool(digest) and digest == care.body and not care.torn
+        )  # of a source that was torn off, the rest has not been read
+        same = same and not _is_unread(care, sight.watched)
+        if visit.outcome is Outcome.REDIRECT and before is None and outline is not None:
+            self._follow_news(visit.page, page, sight, outline)
         if not sight.is_source:
             watched = self._front(visit, page, sight.watched, outline, is_new=before is None, is_same=same)
             is_polled = watched is not None and is_hub(watched)
@@ -114,6 +134,20 @@ class Watcher:
             self._sights.keep(page.url, structs.replace(sight, watched=watched, hops=hops))
         return watched.due_at if watched is not None and is_polled else None
 
+    def _left_alone(self, visit: Visit, page: Page) -> float | None:
+        """A source visited by one who reads none, because it waited: it keeps its date for those who do."""
+        sight = self._sights.of(page.url) if self._keeper.learns else NOTHING
+        if sight.watched is None or not sight.is_source:
+            return None
+        return max(sight.watched.due_at, visit.time + ASIDE_S)
+
+    def validators(self, before: PageRecord) -> dict[str, str]:
+        """What makes a request conditional: nothing, where nobody has read what was archived last."""
+        fields = self._keeper.validators(before)
+        if fields and self.enabled and _is_unread(before.upkeep, self._sights.of(before.url).watched):
+            return {}
+        return fields
+
     def watch(
         self,
         kind: str,
@@ -123,41 +157,60 @@ class Watcher:
         *,
         home: str = "",
         depth: int = 0,
+        redirects: int = 0,
         guess: bool = False,
     ) -> None:
         """Read a source as soon as its server's turn comes, and from time to time; `page` named it."""
         if not self._neighbours.is_ours(url):
-            self._neighbours.offer(Link(url, page.hops, 0, page.url, kind))
+            self._neighbours.offer(Link(url, page.hops, 0, page.url, kind, home=home))
             return
         sight, lookout = self._sights.of(url), self._sights.lookout(server_of(url))
-        if sight.is_source or depth > DEPTH_LIMIT or lookout.sitemaps >= SITEMAP_LIMIT:
+        if sight.is_source:
+            self._draw_nearer(url, sight, depth, redirects)
+            return
+        if redirects > REDIRECT_LIMIT or lookout.sitemaps >= SITEMAP_LIMIT:
             return
         if not self._boundary.within([url], page.hops + 1):
             return
         watched = first_watched(kind, page.url, now)
         if home:
             watched = structs.replace(watched, home=home)
-        self._sights.keep(url, Sight(watched, page.hops, depth, guess, sight.announced))
+        self._sights.keep(url, Sight(watched, page.hops, depth, guess, sight.announced, redirects))
         if kind == SITEMAP:
             lookout.sitemaps += 1
             self._sights.keep_lookout(server_of(url), lookout)
         self._register([url], page, urgent=True)
         self._keeper.urge(url, urgent=True)  # if it was visited before
 
+    def _draw_nearer(self, url: str, sight: Sight, depth: int, redirects: int) -> None:
+        """A known source is named by a shorter way: an index is read as if anew, for it may lead on now."""
+        watched = sight.watched
+        if watched is None or depth >= sight.depth:
+            return
+        if watched.kind == INDEX:
+            watched = structs.replace(watched, read_at=0.0, readings=0, marks=b"", older=b"")
+            self._keeper.urge(url, urgent=True)
+        self._sights.keep(url, structs.replace(sight, watched=watched, depth=depth, redirects=redirects))
+
     def takes(self, link: Link) -> bool:
-        """Take up a source that another robot found on our servers."""
+        """Take up a source, or a page in a hurry, that another robot found on our servers."""
+        source, server = link.found_on, server_of(link.found_on) if link.found_on else ""
         if link.kind and self.enabled:
-            self.watch(link.kind, link.url, Page(link.found_on, link.hops, server_of(link.found_on)), 0.0)
+            self.watch(link.kind, link.url, Page(source, link.hops, server), 0.0, home=link.home)
+        elif link.urgent and self.enabled:
+            self._hurry([link.url], Page(source, max(link.hops - 1, 0), server, max(link.cgi_hops - 1, 0)))
+            return True
         return bool(link.kind)
 
     def _look_around(self, visit: Visit, page: Page, outline: Outline | None) -> None:
         """Take up the sources that a page and its server's robots.txt name."""
-        if outline is not None and outline.feeds and visit.outcome is Outcome.OK:
+        if outline is not None and outline.feeds and outline.follow and visit.outcome is Outcome.OK:
             lookout = self._sights.lookout(page.server)
             chosen = lookout.declared.add(page.url, outline.feeds)
             self._sights.keep_lookout(page.server, lookout)
             for url in chosen:
-                self.watch(FEED, url, page, visit.time)
+                if url != page.url:  # some name themselves
+                    self.watch(FEED, url, page, visit.time)
         if page.server in self._unasked and visit.response is not None:
             self._take_sitemaps(page, visit.time)
 
@@ -214,15 +267,20 @@ class Watcher:
         assert watched is not None
         if is_same and watched.readings:
             return unchanged_since(watched, visit.time)
+        if outline is not None and not outline.follow:  # it asks us to leave its entries alone
+            return None if sight.is_guess and not watched.readings else failed(watched, visit.time)
         if visit.outcome is Outcome.OK and visit.response is not None:
             kind, entries, hints = _opened(watched.kind, page.url, visit.response)
             if kind:
                 return self._read(
                     visit.time, page, sight, structs.replace(watched, kind=kind), entries, hints
                 )
+            if not watched.readings:  # it was looked at, so nothing there is left to be read
+                watched = structs.replace(watched, read_at=visit.time)
         if visit.outcome is Outcome.REDIRECT and outline is not None and outline.links:
-            target, depth = outline.links[0], sight.depth + 1
-            self.watch(watched.kind, target, page, visit.time, home=watched.home, depth=depth)
+            depth, redirects = sight.depth, sight.redirects + 1
+            home, target = watched.home, outline.links[0]
+            self.watch(watched.kind, target, page, visit.time, home=home, depth=depth, redirects=redirects)
         if sight.is_guess and not watched.readings and visit.response is not None:
             return None
         return failed(watched, visit.time)
@@ -255,12 +313,14 @@ class Watcher:
         """The sitemaps of an index: new ones are watched, others have changed."""
         if not findings.sitemaps:
             return
-        known = self._sights.lookout(page.server).sitemaps
-        for url in listed_sitemaps(page.url, findings.sitemaps, known, sight.depth):
-            if self._sights.of(url).watched is not None:
-                self._keeper.urge(url)
-            else:
-                self.watch(SITEMAP, url, page, now, depth=sight.depth + 1)
+        known, home = self._sights.lookout(page.server).sitemaps, sight.watched.home if sight.watched else ""
+        for url in listed_sitemaps(page.url, findings.sitemaps, known, sight.depth, home):
+            there, depth = self._sights.of(url), sight.depth + 1
+            listed = there.watched
+            if listed is None or there.depth > depth:
+                self.watch(SITEMAP, url, page, now, home=home, depth=depth)
+            elif listed.kind != INDEX or now - listed.read_at >= POLLING[INDEX].least_s:
+                self._keeper.urge(url)  # but two indexes that call each other new do so for ever
 
     def _take_signals(self, findings: Findings, now: float, every_s: float) -> None:
         """Known pages changed, it is said; who has told the truth so far is believed."""
@@ -286,38 +346,71 @@ class Watcher:
     ) -> None:
         """Had the page changed when its server said so, and had it not when the server was silent?"""
         care = before.upkeep
-        if care is None or not care.body or visit.outcome not in (Outcome.OK, Outcome.NOT_MODIFIED):
+        if care is None or not care.captured_at or is_part(visit):
+            return
+        if visit.outcome not in (Outcome.OK, Outcome.NOT_MODIFIED):
             return
         lookout = self._sights.lookout(visit.page.server)
         lookout.trust.book(
-            announced=announced > before.time,
+            announced=announced > care.seen_at,
             changed=is_changed(visit, care, digest, outline.main if outline is not None else 0),
             elapsed_s=visit.time - care.seen_at,
         )
         self._sights.keep_lookout(visit.page.server, lookout)
 
-    def _hurry(self, urls: list[str], page: Page) -> None:
+    def _follow_news(self, taken: Page, page: Page, sight: Sight, outline: Outline) -> None:
+        """News that redirects comes first where it leads, too, if that is on its own domain and not known.
+
+        Only news waits among the seeds and is some links away from one: `taken` is the page as it waited.
+        """
+        is_news = taken.hops == URGENT and page.hops > 0 and not sight.is_source
+        if not is_news or sight.redirects >= REDIRECT_LIMIT:
+            return
+        domain = registrable_domain(host_of(page.url))
+        there = [url for url in outline.to_follow[:1] if registrable_domain(host_of(url)) == domain]
+        if there and not self._last_visits(there)[0] and not self._sights.of(there[0]).is_source:
+            self._hurry(there, page, sight.redirects + 1)
+
+    def _hurry(self, urls: list[str], page: Page, redirects: int = 0) -> None:
         """Let pages nobody has visited come first at their servers."""
         near = self._boundary.within(urls, page.hops + 1) if urls else []
         for url in near:
             if self._neighbours.is_ours(url):
-                self._sights.keep(url, structs.replace(self._sights.of(url), hops=page.hops + 1))
+                sight = structs.replace(self._sights.of(url), hops=page.hops + 1, redirects=redirects)
+                self._sights.keep(url, sight)
         if near:
             self._register(near, page, urgent=True)
 
     def _last_visits(self, urls: list[str]) -> list[float | None]:
+        """When each page was last there, or looked for if it never was: a visit that failed saw nothing."""
         marks = np.fromiter(map(fingerprint, urls), np.uint64, len(urls))
-        return [record.time if record is not None else None for record in self._frontier.records(marks)]
+        records = self._frontier.records(marks)
+        return [_seen_at(record) if record is not None else None for record in records]
+
+
+def _seen_at(record: PageRecord) -> float:
+    care = record.upkeep
+    return care.seen_at if care is not None and care.seen_at else record.time
+
+
+def _is_unread(care: Upkeep | None, watched: Watched | None) -> bool:
+    """Was a source visited by one who reads none, and is new since its last reading, or was never read?
+
+    A barren front page is read no more.
+    """
+    if care is None or watched is None or is_barren(watched):
+        return False
+    return watched.read_at < care.captured_at
 
 
 def _opened(kind: str, url: str, response: Response) -> tuple[str, Iterable[Entry], PollHints]:
     """The entries of a source, with what it is ("": no source) and when it asks to be read."""
-    if kind == FEED:
-        feed = read_feed(payload(response), url, response.headers.get("content-type", ""))
-        return (FEED if feed.kind else ""), feed.entries, feed.hints
-    sitemap = sitemap_of(url, response)
-    found = INDEX if sitemap.kind == "index" else SITEMAP if sitemap.kind else ""
-    return found, sitemap.entries, PollHints()
+    if kind != FEED:
+        sitemap = sitemap_of(url, response)
+        if sitemap.kind:
+            return (INDEX if sitemap.kind == "index" else SITEMAP), sitemap.entries, PollHints()
+    feed = read_feed(payload(response), url, response.headers.get("content-type", ""))  # a sitemap may be one
+    return (FEED if feed.kind else ""), feed.entries, feed.hints
 
 
 def _all_known(urls: list[str]) -> list[float | None]:

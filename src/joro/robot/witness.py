@@ -36,5 +36,9 @@ def judge(witnesses: Sequence[Witness], scores: NDArray[np.float64]) -> None:
     for (server, _), score in zip(witnesses, scores, strict=True):
         server.foretold = signals.remembered(server.foretold, score)
     best = signals.best_quality(np.array([server.foretold for server in servers.values()]))
-    for server, quality in zip(servers.values(), best.tolist(), strict=True):
+    pages = [sum(count for count, _ in server.wishes.values()) for server in servers.values()]
+    is_heeded = signals.are_heeded([server.said[0] for server in servers.values()], pages)
+    for server, quality in zip(
+        servers.values(), np.where(is_heeded, best, signals.NONE).tolist(), strict=True
+    ):
         server.signals = quality

@@ -45,7 +45,7 @@ from rocksdict import WriteBatch
 from joro.model import Outcome, Page, Visit
 from joro.store import accounts
 from joro.store.calendar import Calendar
-from joro.store.queue import DUE, QUEUE_LIMIT, URGENT, Queue, page_of, queue_key, queue_value
+from joro.store.queue import DUE, NO_MARK, QUEUE_LIMIT, URGENT, Queue, page_of, queue_key, queue_value
 from joro.store.records import Counts, PageRecord, RobotsRecord, ServerRecord, Upkeep
 from joro.store.rocks import opened, translated
 from joro.store.seen import Marks, SeenSet
@@ -64,8 +64,6 @@ RECENT_LIMIT = 200_000
 SETTLE_AT = 8_000
 #: Fingerprints in memory before they are merged into the seen set's files.
 MERGE_AT = 1_000_000
-
-NO_MARK = 0  # "found on": a seed was found on no page
 
 #: A link: mark, URL, hops, CGI hops, URL of the page it was found on.
 _Found = tuple[int, str, int, int, str]
@@ -98,14 +96,14 @@ class Frontier(Written):
         self.counts = msgspec.msgpack.decode(packed, type=Counts) if packed else Counts()
         self.was_closed = self._db.get(b"mclosed") != b"no"  # False: the last process here was killed
         if not read_only:
-            self._seen = SeenSet(directory / "seen")
+            self.seen = SeenSet(directory / "seen")
             self._unmerged = [key for key, _ in self._recall_new()]
             self._fresh: list[int] = []
             self._db.put(b"mclosed", b"no")
 
     def _recall_new(self) -> Iterator[tuple[bytes, bytes]]:
         for key, marks in self.scan(b"n"):
-            self._seen.add(np.frombuffer(marks, np.uint64))
+            self.seen.add(np.frombuffer(marks, np.uint64))
             yield key, marks
 
     @property
@@ -162,9 +160,8 @@ class Frontier(Written):
                 _, _, hops, cgi_hops, _ = next(iter(by_url.values()))
                 admitted = admit(list(by_url), source)
                 self.counts.trapped += len(by_url) - len(admitted)
-                self.add(
-                    (url for url in admitted if url not in by_url), hops, cgi_hops=cgi_hops, found_on=source
-                )
+                others = [url for url in admitted if url not in by_url]
+                self.add(others, hops, cgi_hops=cgi_hops, found_on=source)
                 woken += [
                     server
                     for url in admitted
@@ -178,7 +175,7 @@ class Frontier(Written):
         if len(self._recent) > RECENT_LIMIT:
             self._recent.clear()
         marks = np.fromiter((link[0] for link in found), np.uint64, len(found))
-        new = [found[position] for position in self._seen.add(marks).tolist()]
+        new = [found[position] for position in self.seen.add(marks).tolist()]
         self._fresh += [link[0] for link in new]
         return new
 
@@ -288,6 +285,8 @@ class Frontier(Written):
     def is_urgent(self, server: str) -> bool:
         """Does the server's next page come out of its turn? So do seeds."""
         queue = self._queues.get(server)
+        if queue is not None and not queue.heap and queue.more:
+            self._refill(server, queue)  # as its next turn would
         return queue is not None and bool(queue.heap) and queue.heap[0][0][-9] == URGENT
 
     def put_back(self, page: Page) -> None:
@@ -322,15 +321,18 @@ class Frontier(Written):
         return True
 
     def _waiting(self, queue: Queue, server: str, mark: int) -> tuple[bytes, bytes | None]:
-        for key, value in queue.heap:
-            if key.endswith(mark.to_bytes(8, "big")):
-                return key, value
-        for hops in range(256):
-            key = queue_key(server, hops, mark)
-            found: bytes | None = self._db.get(key)
-            if found is not None:
-                return key, found
-        return b"", None
+        return queue.find(mark) or self.place_of(server, mark) or (b"", None)
+
+    def plant(self, url: str) -> bool:
+        """Let a page that waits by links wait as a seed; False when it does not wait. Before any is taken."""
+        server, mark = server_of(url), fingerprint(url)
+        place = self.place_of(server, mark)
+        seed = queue_key(server, URGENT, mark), queue_value(NO_MARK, 0, url)
+        if place is not None and place != seed:
+            self.let_sleep(server)  # and wake with what is on disk after the next commit
+            self._batch.delete(place[0])
+            self._batch.put(*seed)
+        return place is not None
 
     def done(self, visit: Visit, hops: int | None = None, care: Upkeep | None = None) -> None:
         """The visit is over and its outcome final; `hops` are the page's own if it did not wait by them.
@@ -381,10 +383,7 @@ class Frontier(Written):
     def waits(self, record: PageRecord) -> bool:
         """Does a visited page wait, or was it under way since the last commit?"""
         server, mark = server_of(record.url), fingerprint(record.url)
-        places = {URGENT, DUE, record.hops}
-        return mark in self._waits_again or any(
-            self._db.get(queue_key(server, each, mark)) is not None for each in places
-        )
+        return bool(mark in self._waits_again or self.place_of(server, mark, {URGENT, DUE, record.hops}))
 
     def keep_robots(self, server: str, record: RobotsRecord) -> None:
         """Remember a robots.txt over restarts."""
@@ -426,10 +425,9 @@ class Frontier(Written):
         self._closed.clear()
         self._changed.clear()
         self._waits_again.clear()
-        if self._put_to_sleep:
-            self._put_to_sleep.clear()
-            self._has_sleepers = True
-        if self._seen.unmerged >= MERGE_AT:
+        self._has_sleepers |= bool(self._put_to_sleep)
+        self._put_to_sleep.clear()
+        if self.seen.unmerged >= MERGE_AT:
             self._merge_seen()
 
     def _keep_fresh(self) -> None:
@@ -443,11 +441,11 @@ class Frontier(Written):
 
     def merge_marks(self, marks: Marks) -> None:
         """Make fingerprints known that came with keys written as they are."""
-        self._seen.add(marks)
-        self._seen.merge()
+        self.seen.add(marks)
+        self.seen.merge()
 
     def _merge_seen(self) -> None:
-        self._seen.merge()
+        self.seen.merge()
         for key in self._unmerged:
             self._batch.delete(key)
         self._unmerged.clear()
@@ -462,6 +460,10 @@ class Frontier(Written):
             self._db.write(batch)
         except Exception as error:  # rocksdict has no exception class of its own
             raise translated(error, self._path) from None
+
+    def secure(self) -> None:
+        """What was committed outlives a loss of power from now on; else the last commits may not."""
+        self._db.flush_wal(True)
 
     def _tidy(self, server: str) -> None:
         """After a commit: what has no work leaves memory."""
@@ -487,8 +489,7 @@ class Frontier(Written):
         self._db.close()
 
     def _refill(self, server: str, queue: Queue) -> None:
-        prefix = b"q" + server.encode() + b"\0"
-        for key, value in self.scan(prefix, queue.disk_from):
+        for key, value in self.scan(b"q" + server.encode() + b"\0", queue.disk_from):
             if key in queue.taken:
                 continue
             if len(queue.heap) == QUEUE_LIMIT:

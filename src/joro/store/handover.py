@@ -185,14 +185,14 @@ class Movable(Frontier):
                 self._untold.put(_index_key(server, key[-8:]), b"")
 
     def _get_to_know(self, marks: list[int]) -> None:
-        new = self._seen.add(np.array(marks, np.uint64)).tolist() if marks else []
+        new = self.seen.add(np.array(marks, np.uint64)).tolist() if marks else []
         self._fresh += [marks[place] for place in new]
 
     def forget_marks(self) -> None:
         """No server is here any more: let every page be new. With the next commit, or again after a crash."""
         for path in (self._path.parent / "seen").glob("*.seen"):
             path.unlink()
-        self._seen = SeenSet(self._path.parent / "seen")
+        self.seen = SeenSet(self._path.parent / "seen")
         for key in self._unmerged:
             self._batch.delete(key)
         self._unmerged.clear()

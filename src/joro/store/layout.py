@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rocksdict import WriteBatch
 
 from joro.errors import CollectionError
+from joro.store.again import ASKED_FOR
 from joro.store.calendar import entries_in, key_like
 from joro.store.durable import write_whole
 from joro.store.frontier import Frontier
@@ -29,8 +30,10 @@ from joro.url import fingerprint, server_of
 
 #: Keys copied before they are written.
 _BATCH = 50_000
-#: Remembered by name, and true of every share when it is of all.
-_OF_ALL = ("adopted",)
+#: Remembered by name, and true of every share when it is of all of them, or of any.
+_OF_ALL, _OF_ANY = "adopted", ASKED_FOR
+#: Remembered for processes that may come again: else one would take all that it archived long ago for new.
+_POSITION_OF = "position of "
 _SHARE = re.compile(r"(0|[1-9][0-9]*)-of-([1-9][0-9]*)")
 #: Of the number of shares, at most: so many processes no machine has.
 _DIGITS = 4
@@ -124,8 +127,11 @@ def reshare(directory: Path, count: int, owner: Callable[[str], int]) -> None:
     _move_dates(old, new, homes)
     _agree(old, new)
     new[0].counts = total_counts(old)
+    positions = _positions(old)
+    for number in filter(lambda number: number >= count, positions):
+        new[0].keep(f"{_POSITION_OF}{number}", msgspec.msgpack.encode(positions[number]))
     for number, frontier in enumerate(new):
-        frontier.commit(old[number].position if number < len(old) else None)
+        frontier.commit(positions.get(number))
         if all(each.was_closed for each in old):
             frontier.close()
         else:  # whoever opens it must know that somebody was killed
@@ -215,11 +221,22 @@ def _move_dates(old: list[Frontier], new: list[Frontier], homes: _Homes) -> None
 
 
 def _agree(old: list[Frontier], new: list[Frontier]) -> None:
-    for name in _OF_ALL:
-        values = [frontier.kept(name).get(name) for frontier in old]
-        if values and all(value is not None for value in values):
+    for name, how_many in ((_OF_ALL, all), (_OF_ANY, any)):
+        if old and how_many(name in frontier.kept(name) for frontier in old):
             for frontier in new:
-                frontier.keep(name, values[0])
+                frontier.keep(name, b"yes")
+
+
+def _positions(old: list[Frontier]) -> dict[int, tuple[str, int]]:
+    """How far the archive is known of what each process has written, also of those that are no more."""
+    kept = [entry for frontier in old for entry in frontier.kept(_POSITION_OF).items()]
+    positions = {
+        int(name.removeprefix(_POSITION_OF)): msgspec.msgpack.decode(packed, type=tuple[str, int])
+        for name, packed in kept
+    }
+    return positions | {
+        number: frontier.position for number, frontier in enumerate(old) if frontier.position is not None
+    }
 
 
 def _keys(frontiers: list[Frontier]) -> Iterator[tuple[bytes, bytes]]:

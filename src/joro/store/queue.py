@@ -14,6 +14,8 @@ from joro.model import Page
 QUEUE_LIMIT = 16
 #: Where pages wait that are in a hurry, and those to be visited again: among pages so many links from a seed.
 URGENT, DUE = 0, 1
+#: "Found on": a seed was found on no page.
+NO_MARK = 0
 
 
 class Queue:
@@ -26,6 +28,14 @@ class Queue:
         self.taken: dict[bytes, bytes] = {}  # handed out, and not yet deleted on disk
         self.more = more
         self.disk_from = b""  # no waiting key that is only on disk is smaller
+
+    def find(self, mark: int) -> tuple[bytes, bytes] | None:
+        """The page with this fingerprint, among those in memory."""
+        ending = mark.to_bytes(8, "big")
+        for entry in self.heap:
+            if entry[0].endswith(ending):
+                return entry
+        return None
 
     def withdraw(self, key: bytes, value: bytes) -> None:
         """A waiting page is taken out of its turn; on disk it stays until the next commit."""

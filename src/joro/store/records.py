@@ -20,7 +20,7 @@ class Upkeep(msgspec.Struct, array_like=True, gc=False):
     due: float = 0.0  # as planned at the last visit, prices may move it; while it waits: since when
     interval_s: float = 0.0  # wished between visits (I_ij); 0: not counted in its server's load
     seen_at: float = 0.0  # when the page was last there
-    captured_at: float = 0.0  # when its bytes were last archived whole
+    captured_at: float = 0.0  # when its bytes were last archived whole; 0: never, `body` is of a part
     body: str = ""  # digest of the payload then
     text: int = 0  # digest of the main text then; 0: none
     etag: str = ""  # validators as the server sent them, to be sent back to it
@@ -29,11 +29,13 @@ class Upkeep(msgspec.Struct, array_like=True, gc=False):
     history: bytes = b""  # of changes, see `schedule.change`
     absences: int = 0  # visits in a row that found the page gone
     polled: bool = False  # a watched source: its dates are its own, no policy's
-    language: str = ""  # of its text then; only where languages are chosen
+    language: str = ""  # of its text then, "und" where that does not tell; only where languages are chosen
     # What sources have said of it since it was last there; see `robot.hearing`.
     signals: int = 0  # that it has changed
     told_at: float = 0.0  # the latest date they gave for that, at any time
     told_every_s: float = 0.0  # time between two readings of the source
+    moved: bool = False  # what last answered was a redirect: `body` is not the page's
+    torn: bool = False  # of what last answered only a part arrived: the newest capture is not whole
 
 
 class PageRecord(msgspec.Struct, array_like=True, gc=False):
@@ -70,14 +72,14 @@ class ServerRecord(msgspec.Struct, array_like=True):
     refused: int = 0
     # What keeping its pages fresh takes; `robot.keeper` keeps it.
     wishes: dict[int, tuple[int, float]] = msgspec.field(default_factory=dict)  # see `schedule.plan.Cells`
-    download_s: float = 0.0  # mean of a download
+    download_s: float = 0.0  # mean of a download, or of waiting for one in vain
     longest_download_s: float = 0.0
     missed: int = 0  # visits that were due and came a whole interval late, since the last planning round
     validated: int = 0  # changes of pages that changed their validators, see `robot.keeper.validated`
     said: tuple[float, float] = (0.0, 0.0)  # by its pages about how often they change, see `schedule.prior`
     languages: dict[str, int] = msgspec.field(
         default_factory=dict
-    )  # its pages by language, where it is known
+    )  # its pages by language, where it was looked for
     due: int = 0  # pages visited before that wait to be visited again
     rules_unused: bool = False  # robots.txt was read, and no page asked for since; see `fetch.exclusion`
     dated: tuple[float, float] = (0.0, 0.0)  # its dates of change, right and wrong; see `schedule.trust`

@@ -6,8 +6,8 @@ Never: holds more in memory than the buffer: 8 bytes a key lie on disk, read thr
 
 Sort and merge (DRUM: Lee, Leonard, Wang, Loguinov 2008): new fingerprints gather in a sorted buffer,
 and `merge` works it, partition by partition, into sorted files. A partition is replaced by rename, so
-a crash leaves the old or the new one. Merging what is there already changes nothing; whoever keeps a
-log of the fingerprints added since the last merge can therefore simply `add` them again.
+a crash, or a loss of power, leaves the old or the new one. Merging what is there already changes nothing;
+whoever keeps a log of the fingerprints added since the last merge can therefore simply `add` them again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from joro.errors import CollectionError
+from joro.store.durable import sync
 
 Marks = NDArray[np.uint64]
 
@@ -58,6 +61,12 @@ class SeenSet:
         self._buffer = _merged(self._buffer, unique[new])
         return np.sort(first[new])
 
+    def are_known(self, marks: Marks) -> NDArray[np.bool_]:
+        """Which of these were made known before."""
+        self._grow_up()
+        unique, places = np.unique(marks, return_inverse=True)
+        return ~self._are_new(unique)[places]
+
     def _add_few(self, marks: list[int]) -> NDArray[np.intp]:
         young = self._young
         first: dict[int, int] = {}
@@ -89,6 +98,7 @@ class SeenSet:
         self._grow_up()
         for number, start, end in _partitions(self._buffer):
             self._replace(number, _merged(self._parts[number], self._buffer[start:end]))
+        sync(self._directory)
         self._buffer = _NONE
 
     def forget(self, marks: Marks) -> None:
@@ -101,11 +111,23 @@ class SeenSet:
             if not stays.all():
                 self._replace(number, part[stays])
 
+    def keep_only(self, marks: Marks) -> None:
+        """Let all other fingerprints be unknown again, in memory and on disk."""
+        self.merge()
+        kept = np.unique(marks)
+        bounds = np.searchsorted(kept >> _SHIFT, np.arange(PARTITIONS + 1, dtype=np.uint64)).tolist()
+        for number, part in enumerate(self._parts):
+            stays = _contains(kept[bounds[number] : bounds[number + 1]], part)
+            if not stays.all():
+                self._replace(number, part[stays])
+
     def _replace(self, number: int, content: Marks) -> None:
         path = self._path(number)
         draft = path.with_suffix(".new")
         with draft.open("wb") as file:
             file.write(content.tobytes())
+            file.flush()
+            os.fsync(file.fileno())  # whoever merges forgets then what it had noted
         os.replace(draft, path)
         self._parts[number] = self._open(number)
 
@@ -116,7 +138,14 @@ class SeenSet:
         path = self._path(number)
         if not path.exists() or path.stat().st_size == 0:
             return _NONE
-        return np.memmap(path, np.uint64, "r")
+        try:
+            return np.memmap(path, np.uint64, "r")
+        except ValueError:
+            raise CollectionError(
+                f"{path} is damaged: {path.stat().st_size} bytes are no whole fingerprints",
+                remedy=f"restore {self._directory.parent} from a copy, or move it away and crawl anew:"
+                " joro crawl SEED",
+            ) from None
 
 
 def _partitions(marks: Marks) -> list[tuple[int, int, int]]:

@@ -8,7 +8,7 @@ Never: changes anything; sees what waits in memory for the next commit. `frontie
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from rocksdict import Rdict, ReadOptions
 
 from joro.model import Page
 from joro.store import upkeep
-from joro.store.queue import page_of
+from joro.store.queue import page_of, queue_key
 from joro.store.records import PageRecord, RobotsRecord, ServerRecord
 from joro.store.seen import Marks
 from joro.url import fingerprint, server_of
@@ -74,6 +74,17 @@ class Written:
         for before, (key, value) in enumerate(self.scan(b"q" + server.encode() + b"\0")):
             if key.endswith(mark):
                 return Queued(page_of(server, key, value), int.from_bytes(value[:8], "big"), before)
+        return None
+
+    def place_of(
+        self, server: str, mark: int, places: Iterable[int] = range(256)
+    ) -> tuple[bytes, bytes] | None:
+        """The key and value of a waiting page in its server's queue, as of the last commit."""
+        for place in places:
+            key = queue_key(server, place, mark)
+            found: bytes | None = self._db.get(key)
+            if found is not None:
+                return key, found
         return None
 
     def robots(self, server: str) -> RobotsRecord | None:

@@ -1,0 +1,141 @@
+"""Sources and news that are reached by redirects and indexes."""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from joro.discover.watch import FRONT as FRONT_PAGE
+from joro.store.queue import DUE
+from joro.url import fingerprint
+from tests.robot.test_watcher import DAY_S, FRONT, HOUR_S, SITE, START, Desk, desk, feed, runner, sitemap
+
+__all__ = ["desk", "runner"]
+
+
+def index_of(*paths: str) -> str:
+    entries = "".join(f"<sitemap><loc>{SITE}{path}</loc></sitemap>" for path in paths)
+    return f"<sitemapindex>{entries}</sitemapindex>"
+
+
+def test_an_index_behind_two_redirects_leads_to_its_sitemaps(desk: Desk) -> None:
+    www = "http://www.a.example"
+    desk.rules("")
+    desk.answer(f"{SITE}/", "<p>no links")
+    desk.answer(f"{SITE}/sitemap.xml", status="301", location=f"{www}/sitemap.xml")
+    desk.answer(f"{www}/sitemap.xml", status="301", location=f"{www}/sitemap_index.xml")
+    index = index_of("/posts.xml").replace(SITE, www)
+    desk.answer(f"{www}/sitemap_index.xml", index, "text/xml")
+    assert desk.waiting(www) == [f"{www}/posts.xml"]
+
+
+def test_a_source_that_goes_on_redirecting_is_followed_no_further_than_the_limit(desk: Desk) -> None:
+    desk.rules(f"Sitemap: {SITE}/0.xml")
+    desk.answer(f"{SITE}/", "<p>no links")
+    for number in range(4):
+        desk.answer(f"{SITE}/{number}.xml", status="301", location=f"{SITE}/{number + 1}.xml")
+    assert desk.robot._watcher._sights.of(f"{SITE}/3.xml").is_source
+    assert not desk.robot._watcher._sights.of(f"{SITE}/4.xml").is_source
+
+
+def test_an_index_that_was_too_deep_leads_on_when_it_is_named_itself(desk: Desk) -> None:
+    """Read before as an index of an index of an index: its sitemaps were left alone and stand there still."""
+    desk.rules(f"Sitemap: {SITE}/0.xml")
+    desk.answer(f"{SITE}/", "<p>no links<a href=/p1.html>1</a>")
+    desk.answer(f"{SITE}/0.xml", index_of("/1.xml"), "text/xml")
+    desk.answer(f"{SITE}/1.xml", index_of("/2.xml"), "text/xml")
+    desk.answer(f"{SITE}/2.xml", index_of("/3.xml"), "text/xml", etag="1")
+    assert "/3.xml" not in desk.waiting()
+    desk.rules(f"Sitemap: {SITE}/2.xml")
+    desk.answer(f"{SITE}/p1.html", "x")
+    assert desk.waiting() == ["/2.xml"]
+    desk.answer(f"{SITE}/2.xml", index_of("/3.xml"), "text/xml", etag="1")
+    assert desk.waiting() == ["/3.xml"]
+    desk.answer(f"{SITE}/3.xml", sitemap(("/hidden.html", START - DAY_S)), "text/xml")
+    assert desk.waiting() == ["/hidden.html"]
+
+
+def test_what_an_older_version_counted_as_too_deep_is_reached_through_the_same_redirects(desk: Desk) -> None:
+    desk.rules(f"Sitemap: {SITE}/sitemap.xml")
+    desk.answer(f"{SITE}/", "<p>no links")
+    desk.answer(f"{SITE}/sitemap.xml", status="301", location=f"{SITE}/index.xml")
+    sights = desk.robot._watcher._sights
+    sights.keep(f"{SITE}/index.xml", structs.replace(sights.of(f"{SITE}/index.xml"), depth=2, redirects=0))
+    desk.answer(f"{SITE}/index.xml", index_of("/posts.xml"), "text/xml")
+    assert desk.waiting() == []
+    desk.robot._keeper.urge(f"{SITE}/sitemap.xml")
+    desk.robot._commit()
+    desk.answer(f"{SITE}/sitemap.xml", status="301", location=f"{SITE}/index.xml")
+    desk.answer(f"{SITE}/index.xml", index_of("/posts.xml"), "text/xml")
+    assert desk.waiting() == ["/posts.xml"]
+
+
+def test_a_page_that_its_own_servers_robots_txt_names_is_read_at_that_very_visit(desk: Desk) -> None:
+    desk.answer(f"{SITE}/", "<a href=/sitemap.xml>x</a>")
+    desk.rules(f"Sitemap: {SITE}/sitemap.xml")
+    desk.answer(f"{SITE}/sitemap.xml", sitemap(("/hidden.html", START - DAY_S)), "text/xml")
+    assert desk.waiting() == ["/hidden.html"]
+
+
+def test_a_front_page_that_calls_itself_a_feed_stays_a_front_page(desk: Desk) -> None:
+    desk.answer(f"{SITE}/", FRONT.replace("/feed.xml", "/"))
+    watched = desk.robot._watcher._sights.of(f"{SITE}/").watched
+    assert watched is not None
+    assert watched.kind == FRONT_PAGE
+
+
+def told_of(desk: Desk, *articles: str) -> None:
+    desk.answer(f"{SITE}/", FRONT)
+    told = feed(*((path, START - HOUR_S) for path in articles))
+    desk.answer(f"{SITE}/feed.xml", told, "application/atom+xml")
+
+
+def test_news_that_redirects_comes_first_where_it_leads(desk: Desk) -> None:
+    told_of(desk, "/new")
+    desk.answer(f"{SITE}/new", status="301", location=f"{SITE}/new/")
+    assert desk.waiting()[0] == "/new/"
+    desk.answer(f"{SITE}/new/", "<a href=/deeper.html>x</a>")
+    records = [desk.robot.frontier.visited(fingerprint(f"{SITE}{path}")) for path in ("/new", "/new/")]
+    assert [record and record.hops for record in records] == [1, 2]
+
+
+def test_news_that_redirects_to_https_comes_first_there(desk: Desk) -> None:
+    there = "https://www.a.example"
+    desk.robot.frontier.add([f"{there}/{n}.html" for n in range(9)], 1)
+    told_of(desk, "/new.html")
+    desk.answer(f"{SITE}/new.html", status="301", location=f"{there}/new.html")
+    assert desk.waiting(there)[0] == f"{there}/new.html"
+
+
+def test_news_that_redirects_to_another_domain_hurries_nobody_there(desk: Desk) -> None:
+    there = "http://b.example"
+    desk.robot.frontier.add([f"{there}/{n}.html" for n in range(9)], 1)
+    told_of(desk, "/new.html")
+    desk.answer(f"{SITE}/new.html", status="301", location=f"{there}/new.html")
+    assert f"{there}/new.html" in desk.waiting(there)[1:]
+
+
+def test_news_that_redirects_to_a_page_that_is_known_does_not_hurry_it(desk: Desk) -> None:
+    told_of(desk, "/new.html")
+    desk.robot._keeper.urge(f"{SITE}/")
+    desk.robot._commit()
+    desk.answer(f"{SITE}/new.html", status="302", location=f"{SITE}/")
+    found = desk.robot.frontier.queued(f"{SITE}/")
+    assert found is not None
+    assert found.page.hops == DUE
+
+
+def test_news_that_goes_on_redirecting_waits_in_line_in_the_end(desk: Desk) -> None:
+    told_of(desk, "/0")
+    turns = 0
+    while desk.waiting()[0] == f"/{turns}":
+        desk.answer(f"{SITE}/{turns}", status="302", location=f"{SITE}/{turns + 1}")
+        turns += 1
+        assert turns < 9
+    assert turns == 4
+    assert f"/{turns}" in desk.waiting()
+
+
+def test_a_page_that_nobody_announced_hurries_nothing_by_redirecting(desk: Desk) -> None:
+    desk.answer(f"{SITE}/", FRONT.replace("rss+xml", "x"))
+    desk.answer(f"{SITE}/p1.html", status="301", location=f"{SITE}/moved.html")
+    assert desk.waiting()[-1] == "/moved.html"
