@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from msgspec import structs
 from joro.cli import joro
 from joro.clock import FakeClock
 from joro.config import from_tables
+from joro.config.politeness import YEAR_S
 from joro.explainer import Decision, Explanation, Hidden, Keeping, Standing, Step, duration, explain, moment
 from joro.indexer import index_new
 from joro.model import DAY_S, Outcome, Visit
@@ -113,6 +115,30 @@ def test_politeness_tells_the_pause_its_reason_and_when_it_ends(known: Collectio
     pause = explain(known, LAST, NOW).politeness
     assert (pause.interval_s, pause.crawl_delay_s, pause.ready_at) == (30, 30, NOW + 12)
     assert "robots.txt wishes a Crawl-delay of 30 s" in pause.reasons
+
+
+def test_a_pause_that_older_settings_promised_for_ever_ends(known: Collection) -> None:
+    frontier = Frontier(known.frontier / "0-of-1")
+    record = frontier.server(A)
+    record.ended_at, record.ready_at = NOW - 60, math.inf
+    frontier.commit(None)
+    frontier.close()
+    assert explain(known, LAST, NOW).politeness.ready_at == NOW - 60 + YEAR_S
+
+
+def test_a_crawl_delay_that_nobody_obeys_is_not_told(tmp_path: Path) -> None:
+    pause = explain(collection(tmp_path, politeness={"robots_txt": False}), LAST, NOW).politeness
+    assert (pause.interval_s, pause.crawl_delay_s, pause.reasons) == (20, None, ())
+
+
+def test_requests_in_a_row_are_told_unless_a_crawl_delay_forbids_them(tmp_path: Path) -> None:
+    runs = {"run_pages": 5, "run_pause_s": 45, "robots_txt": False}
+    pause = explain(collection(tmp_path / "a", politeness=runs), LAST, NOW).politeness
+    assert pause.reasons == (
+        "while its connection lives, 5 pages are asked for in a row, and then none for 45 s",
+    )
+    pause = explain(collection(tmp_path / "b", politeness=runs | {"robots_txt": True}), LAST, NOW).politeness
+    assert pause.reasons == ("robots.txt wishes a Crawl-delay of 30 s",)
 
 
 def test_a_waiting_page_is_due_when_its_server_is_ready(known: Collection) -> None:

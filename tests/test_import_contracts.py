@@ -64,6 +64,7 @@ def test_the_house_as_it_stands_keeps_its_contracts(house: Path) -> None:
             BREAKER, "breaker/__init__.py", "import joro.schedule", id="the breaker trusts the schedule"
         ),
         pytest.param(FETCH, "archive/__init__.py", "import pycurl", id="archive asks other people's servers"),
+        pytest.param(FETCH, "coordinate/__init__.py", "import pycares", id="coordinate asks name servers"),
     ],
 )
 def test_a_broken_contract_is_named(house: Path, contract: str, module: str, line: str) -> None:

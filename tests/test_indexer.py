@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from joro.archive.index import CaptureIndex
 from joro.archive.names import open_index, sorted_index, warcs
 from joro.archive.read import offsets
 from joro.errors import CollectionError
 from joro.index.query import search
 from joro.index.segment import Reader, place
 from joro.indexer import BATCH, Counts, Decision, follow, index_new
+from joro.model import Known
 from joro.store.collection import Collection
 from joro.store.orders import TAKEDOWN, Order, OrderBook
 from tests.index.archived import START, answer, archive, collection_in, page
@@ -256,13 +258,38 @@ def test_captures_that_cannot_be_read_are_told_and_the_rest_is_indexed(collectio
     archive(collection, *(page(f"http://a.jp/{n}", "", "word") for n in range(3)))
     (name,) = warcs(collection.archive)
     path = collection.archive / name
-    offset = offsets(path)[1]
-    content = bytearray(path.read_bytes())
-    content[offset + 30 : offset + 60] = bytes(30)
-    path.write_bytes(content)
+    damage(path, offsets(path)[1])
     told = joro_index(collection).stderr
     assert told.startswith(f"{name}: captures that could not be read: 1; see joro archive check")
     assert found(collection, "word") == {"http://a.jp/0", "http://a.jp/2"}
+
+
+def damage(path: Path, offset: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[offset + 30 : offset + 60] = bytes(30)
+    path.write_bytes(content)
+
+
+def test_a_robots_txt_that_cannot_be_read_keeps_no_page_from_being_found(collection: Collection) -> None:
+    archive(collection, answer("http://a.jp/robots.txt", b"", content_type="text/plain"))
+    archive(collection, page("http://a.jp/1", "", "word"))
+    (path, _) = (collection.archive / name for name in warcs(collection.archive))
+    damage(path, offsets(path)[0])
+    index_new(collection)
+    assert found(collection, "word") == {"http://a.jp/1"}
+
+
+def test_a_page_as_before_where_what_was_before_cannot_be_read_stops_no_other(collection: Collection) -> None:
+    first = page("http://a.jp/1", "", "word")
+    archive(collection, first)
+    capture = next(iter(CaptureIndex(collection.archive).versions(first.page.url)))
+    again = page("http://a.jp/1", "", "word", time=START + 60)
+    again.known = Known(capture.time, capture.digest)
+    archive(collection, again, page("http://a.jp/2", "", "word"))
+    path = collection.archive / capture.warc
+    damage(path, capture.offset)
+    assert index_new(collection).decisions[Decision.UNREADABLE] == 1
+    assert found(collection, "word") == {"http://a.jp/2"}
 
 
 @pytest.mark.parametrize("left", [0, 2])

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from joro.archive.index import CaptureIndex
 from joro.archive.read import response_at
 from joro.archive.times import warc_date
-from joro.config import Config
+from joro.config import Config, Politeness
 from joro.config.servers import servers_like
 from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
@@ -27,7 +28,7 @@ from joro.discover.wanted import Wanted
 from joro.fetch import robotstxt
 from joro.fetch.guard import Guard
 from joro.fetch.pace import standing
-from joro.fetch.politeness import Manners, interval_s
+from joro.fetch.politeness import Manners, interval_s, promised_until
 from joro.index.folding import entry_with_family
 from joro.index.segment import Reader, place
 from joro.model import Capture, Outcome, Page
@@ -42,6 +43,7 @@ from joro.store.collection import Collection
 from joro.store.frontier import Frontier, Queued
 from joro.store.layout import share_count, shares
 from joro.store.orders import TAKEDOWN, OrderBook
+from joro.store.queue import URGENT
 from joro.store.records import UNHEARD, PageRecord, RobotsRecord, ServerRecord
 from joro.url import fingerprint, host_of, is_address, server_of
 
@@ -161,6 +163,13 @@ class _Way(msgspec.Struct):
     strength: float = NEUTRAL[Rule.STRETCH]
 
 
+class _Sight(msgspec.Struct, array_like=True):
+    """How far from a seed news is: a part of what watching remembers of a page."""
+
+    watched: msgspec.Raw
+    hops: int = 0
+
+
 class Portraits:
     """How the servers of one share are kept fresh, as of the last commit and planning round."""
 
@@ -189,7 +198,7 @@ class Portraits:
         return record.missed_lately, figures.utilisation(self._known(server, record))
 
     def _known(self, server: str, record: ServerRecord) -> figures.Server:
-        robots = self._frontier.robots(server)
+        robots = self._frontier.robots(server) if self._manners.of(server).robots_txt else None
         delay = _rules(robots, self._agent).crawl_delay_s if robots else None
         timing = Timing(record.download_s, record.longest_download_s)
         minimum_s = self._manners.usual_s(server, record, delay)
@@ -302,11 +311,15 @@ class _Inquiry:
     def _page(self) -> Page:
         """The page as it is known; a stranger is judged as a seed.
 
-        One that waits once more may wait among those nearer to a seed, and is as far away as it was.
+        One that waits once more, or is news, may wait nearer to a seed, and is as far away as it was.
         """
         if (known := self._visited) is not None:
             return Page(self._url, known.hops, self._server, known.cgi_hops)
-        return self._queued.page if self._queued is not None else Page(self._url)
+        page = self._queued.page if self._queued is not None else Page(self._url)
+        sight = self._home.sources.of_page(self._url) if self._home is not None else None
+        if sight is None or page.hops != URGENT:
+            return page
+        return replace(page, hops=msgspec.msgpack.decode(sight, type=_Sight).hops)
 
     def _chain(self) -> list[Step]:
         known: PageRecord | Queued | None = self._queued or self._visited
@@ -400,7 +413,8 @@ class _Inquiry:
 
     def _politeness(self) -> Pause:
         settings, record = self._manners.of(self._server), self._record
-        delay = _rules(self._robots, self._settings.identity.name).crawl_delay_s if self._robots else None
+        robots = self._robots if settings.robots_txt else None
+        delay = _rules(robots, self._settings.identity.name).crawl_delay_s if robots else None
         pause = interval_s(settings, delay, standing(record.recent))
         return Pause(
             self._server,
@@ -409,30 +423,28 @@ class _Inquiry:
             settings.window,
             record.failures,
             self._ready_at(),
-            tuple(_pauses(record, pause, settings.interval_s, delay)),
+            tuple(_pauses(record, pause, settings, delay)),
         )
 
     def _ready_at(self) -> float:
-        return self._manners.next_open(self._server, max(self._now, self._record.ready_at))
+        ready_at = promised_until(self._record, self._now)
+        return self._manners.next_open(self._server, max(self._now, ready_at))
 
     def _due(self, refusal: Decision | None) -> tuple[float | None, str]:
         if refusal is not None and refusal.rule == "orders":
             return None, "not due, as things are: orders says no"
         if self._queued is not None:
             return self._turn(self._queued.before, refusal)
-        care = self._visited.upkeep if self._visited is not None else None
+        never, care = "not due again by itself", self._visited.upkeep if self._visited is not None else None
         if care is not None:
             what = "looked for again" if care.absences else "visited again"
             return care.due, f"{what} when a robot keeps pages fresh (joro refresh, joro crawl --keep-fresh)"
         if self._visited is not None and self._visited.outcome in FAILED:
-            return None, "not due again by itself; joro retry collects it again"
+            return None, f"{never}; joro retry collects it again"
         if refusal is not None:
             return None, f"not due, as things are: {refusal.rule} says no"
         if self._visited is not None:
-            return (
-                None,
-                "not due again by itself; joro refresh keeps pages fresh, joro retry collects it again",
-            )
+            return None, f"{never}; joro refresh keeps pages fresh, joro retry collects it again"
         return None, "not due before someone gives it as a seed, or a page links to it"
 
     def _turn(self, before: int, refusal: Decision | None) -> tuple[float | None, str]:
@@ -452,12 +464,15 @@ def _rules(record: RobotsRecord, agent: str) -> robotstxt.Robots:
     return robotstxt.from_status(record.status, record.body, agent)
 
 
-def _pauses(record: ServerRecord, pause: float, usual: float, delay: float | None) -> Iterator[str]:
+def _pauses(record: ServerRecord, pause: float, settings: Politeness, delay: float | None) -> Iterator[str]:
     """Why the pause is as long as it is."""
     if delay is not None:
         yield f"robots.txt wishes a Crawl-delay of {delay:g} s"
-    if pause > max(usual, delay or 0.0):
+    if pause > max(settings.interval_s, delay or 0.0):
         yield "the pause is longer than politeness.interval_s, for the server is slow or fails"
+    if settings.run_pages > 1 and not delay:
+        row = f"{settings.run_pages} pages are asked for in a row"
+        yield f"while its connection lives, {row}, and then none for {max(pause, settings.run_pause_s):g} s"
     if record.failures:
         yield f"its last {record.failures} visits failed" if record.failures > 1 else "its last visit failed"
     if record.throttles:

@@ -19,7 +19,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,6 +41,7 @@ from joro.archive.read import (
     response_of,
 )
 from joro.clock import RealClock
+from joro.errors import ArchiveError
 from joro.index.erase import erase
 from joro.index.segment import Entry, Writer, discard, place
 from joro.index.terms import legible
@@ -242,7 +243,11 @@ class _Indexer:
             return Decision.OLDER
         if record.type == "revisit" and searchable is not None:
             return Decision.UNCHANGED
-        response = self._answered(record)
+        try:
+            response = self._answered(record)
+        except ArchiveError as error:  # what it says is "as before", and that is damaged
+            log.warning("left out %s: %s", record.url, error)
+            return Decision.UNREADABLE
         if path_of(record.url) in (ROBOTS_FILE, TDM_FILE) and response.status < 500:
             self._terms.learn(record.url, _content(response))
         found = entry_in(record, response, self._robot, self._terms)
@@ -311,15 +316,20 @@ class _Forgetting:
         return entry
 
     def _entry_at(self, capture: Capture) -> Entry | Decision:
-        record = read_at(self._captures.directory / capture.warc, capture.offset, capture.length)
-        response = response_at(self._captures.directory, capture, self._captures)
+        try:
+            record = read_at(self._captures.directory / capture.warc, capture.offset, capture.length)
+            response = response_at(self._captures.directory, capture, self._captures)
+        except ArchiveError:
+            return Decision.UNREADABLE
         return entry_in(record, response, self._robot, self._terms)
 
 
 def _archived(index: CaptureIndex, url: str) -> bytes:
-    """What the newest capture of a URL holds."""
-    versions = list(index.versions(url))
-    return _content(response_at(index.directory, versions[-1], index)) if versions else b""
+    """What the newest capture of a URL holds that can be read; `archive check` tells of the others."""
+    for capture in reversed(list(index.versions(url))):
+        with suppress(ArchiveError):
+            return _content(response_at(index.directory, capture, index))
+    return b""
 
 
 def _content(response: Response) -> bytes:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from joro.cli import joro
 from joro.clock import FakeClock
-from joro.config import from_tables
+from joro.config import Refresh, from_tables
 from joro.robot.planner import Planner
 from joro.schedule.plan import wish
 from joro.store.collection import Collection
@@ -119,3 +119,14 @@ def test_pages_that_wait_are_not_said_to_be_unvisited(collection: Path) -> None:
 def test_servers_without_a_page_are_not_among_the_largest(collection: Path) -> None:
     assert json.loads(told("stats", "-C", str(collection), "--json"))["largest_servers"] == {}
     assert "largest servers" not in told("stats", "-C", str(collection))
+
+
+def test_more_visits_than_the_budget_are_told(collection: Path) -> None:
+    frontier = Frontier(collection / "frontier" / "0-of-1")
+    refresh = Refresh(enabled=True, visits_per_day=100)
+    Planner(frontier, refresh, FakeClock(1.8e9), sockets=50, minimum_s=lambda *_: 20.0).round()
+    frontier.commit(None)
+    frontier.close()
+    assert "asked for  100 visits a day (visits_per_day); watched sources" in told(
+        "stats", "-C", str(collection)
+    )

@@ -88,6 +88,7 @@ def test_an_export_that_was_finished_before_says_so(form: str, tmp_path: Path) -
     assert "out was finished before and stays as it is (" in joro(*words).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), [("s1", "warc"), ("warc", "parquet"), ("parquet", "s1")])
 def test_an_export_in_another_format_is_never_taken_for_this_one(
     first: str, second: str, tmp_path: Path

@@ -103,6 +103,7 @@ def test_after_a_reading_the_server_is_asked_for_news_and_for_nothing_else(day: 
     assert found > 25
 
 
+@pytest.mark.slow
 def test_all_articles_that_appeared_were_fetched_after_the_next_reading_at_the_latest(day: Day) -> None:
     appeared = 0
     for rows in day.requests.values():
@@ -115,10 +116,12 @@ def test_all_articles_that_appeared_were_fetched_after_the_next_reading_at_the_l
     assert appeared > 8
 
 
+@pytest.mark.slow
 def test_the_bulk_still_waits_when_all_news_is_there(day: Day) -> None:
     assert day.waiting > 200
 
 
+@pytest.mark.slow
 def test_feeds_are_read_at_a_pace_of_their_own(day: Day) -> None:
     for rows in day.requests.values():
         times = [rows[place]["virtual"] for place in polls(rows)]

@@ -53,6 +53,7 @@ class Month:
     visits: dict[str, list[Row]]  # answers the servers gave, oldest first
     facts: dict[str, dict[str, Any]]
     news: set[str]  # front pages on which articles appear
+    frozen: set[str]  # hosts whose validators never change
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,8 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Month]:
         life.live(life.days(35), refresh=refresh, politeness=BRISK)
         facts = {page["url"]: page for page in web.oracle.get("/pages")}
         news = {host["url"] for host in web.oracle.get("/hosts", role="news")}
-        yield Month(web, life, records_in(life), visits_to(web, set(facts)), facts, news)
+        frozen = {host["name"] for host in web.oracle.get("/hosts") if host["validators"] == "frozen"}
+        yield Month(web, life, records_in(life), visits_to(web, set(facts)), facts, news, frozen)
 
 
 def records_in(life: Life) -> dict[str, PageRecord]:
@@ -103,7 +105,9 @@ def main_text_changes(month: Month, url: str, visits: int) -> int:
 def test_changes_of_the_main_text_count_and_others_do_not(month: Month) -> None:
     counted, true = {}, {}
     for url, record in month.records.items():
-        if url in month.facts and record.upkeep is not None and record.upkeep.text:  # some say nothing at all
+        if url not in month.facts or month.facts[url]["host"] in month.frozen:
+            continue
+        if record.upkeep is not None and record.upkeep.text:  # some say nothing at all
             history = change.unpack([record.upkeep.history])[0]
             counted[url] = int(history["changes"])
             true[url] = main_text_changes(month, url, int(history["visits"]) + 1)
@@ -111,6 +115,13 @@ def test_changes_of_the_main_text_count_and_others_do_not(month: Month) -> None:
     assert sum(true.values()) > 50
     redecorated = [url for url in true if month.facts[url]["kind"] == "cosmetic"]
     assert sum(len(month.web.oracle.get("/changes", url=url)[url]) for url in redecorated) > 50
+
+
+def test_a_validator_that_never_changes_hides_a_page_for_one_visit_at_most(month: Month) -> None:
+    rows = [month.visits[url] for url in month.visits if month.facts[url]["host"] in month.frozen]
+    pairs = [pair for each in rows for pair in pairwise(row["status"] for row in each)]
+    assert (304, 200) in pairs
+    assert (304, 304) not in pairs
 
 
 def test_what_did_not_change_is_archived_as_a_revisit_and_all_of_it_is_sound(month: Month) -> None:

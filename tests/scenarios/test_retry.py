@@ -59,6 +59,17 @@ def test_pages_that_failed_are_collected_when_their_servers_are_back(tmp_path: P
     assert set(responses(path).values()) == {2}
 
 
+def test_pages_are_visited_again_by_a_process_that_was_not_needed_for_a_while(tmp_path: Path) -> None:
+    with serve_web(tmp_path, *WEB) as web:
+        path = web.collection(tmp_path / "c", **SETTINGS)
+        done("crawl", "-q", "-p", 2, "-C", path, *web.seeds)
+        done("crawl", "-q", "-p", 1, "-C", path)
+        done("retry", "-C", path, "--all")
+        told = done("crawl", "-q", "-p", 2, "-C", path)
+        assert "visited again" not in told  # of a few it is known, and that is no number
+        assert set(responses(path).values()) == {2}
+
+
 def test_one_site_can_be_collected_again(tmp_path: Path) -> None:
     with serve_web(tmp_path, *WEB) as web:
         path = web.collection(tmp_path / "c", **SETTINGS)

@@ -31,7 +31,8 @@ def crawl(
     """Collect pages, starting at the SEEDs and following links as far as [scope] allows.
 
     Stop with Ctrl-C whenever you like; the same command (also without seeds) goes on where it stopped,
-    even after a crash: no page is lost, none is archived twice.
+    even after a crash: no page is lost, none is archived twice. A page that was found by a link and is now
+    given as a SEED becomes one: it is visited again, and links are followed from there on.
 
     With --keep-fresh (or [refresh] enabled in joro.toml) pages are visited again when they are likely to
     have changed, new ones in the time that is left, and the crawl goes on until it is stopped.

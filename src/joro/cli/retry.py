@@ -41,6 +41,7 @@ def retry(
     Given together, --failed and --server mean failed pages of that server. Nothing is deleted: versions
     collected before stay in the archive, and searchable until a newer one takes their place. A server
     keeps the pause it was promised. Pages given by their URLs come before all others of their servers.
+    With --all, links that a quota turned away count as never met: after raising it, they are followed.
 
     \b
     joro retry -C my-web --failed                      whatever did not answer
@@ -50,7 +51,7 @@ def retry(
     joro retry -C my-web https://example.org/          one page
     """
     wanted = _wish(urls, failed, servers, everything)
-    number = _let_wait(collection, wanted, urgent=bool(urls))
+    number = _let_wait(collection, wanted, urgent=bool(urls), anew=everything)
     if number:
         pages = "1 page waits" if number == 1 else f"{number:,} pages wait"
         click.echo(f"{pages} again; collect: joro crawl -C {collection.path}")
@@ -84,7 +85,9 @@ def _server(pattern: str) -> str:
     return plain
 
 
-def _let_wait(collection: Collection, wanted: Callable[[PageRecord], bool], *, urgent: bool) -> int:
+def _let_wait(
+    collection: Collection, wanted: Callable[[PageRecord], bool], *, urgent: bool, anew: bool
+) -> int:
     number = 0
     with collection.lock("robot"):
         folders = shares(collection.frontier, share_count(collection.frontier))
@@ -92,5 +95,5 @@ def _let_wait(collection: Collection, wanted: Callable[[PageRecord], bool], *, u
             raise CollectionError(f"{collection.path} holds no page yet", remedy="run: joro crawl SEED")
         for place, folder in enumerate(folders):
             with collection.lock(f"robot-{place}", patience_s=PATIENCE_S):
-                number += wait_again(folder, wanted, urgent=urgent)
+                number += wait_again(folder, wanted, urgent=urgent, anew=anew)
     return number

@@ -18,7 +18,7 @@ from joro.index.folding import marks
 from joro.index.segment import Reader, place
 from joro.robot.batches import BatchReport
 from joro.robot.batches import last_report as last_batch
-from joro.robot.planner import PlanReport, combined, last_report
+from joro.robot.planner import ON_TOP, PlanReport, combined, last_report
 from joro.store.accounts import Coverage, coverage
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
@@ -175,6 +175,8 @@ def _plan(plan: PlanReport, robots: int) -> Iterator[str]:
             f"asked for  {plan.asked_per_day:,.0f} visits a day (visits_per_day); sockets, politeness and"
             f" least_interval_s allow {plan.affordable_per_day:,.0f}"
         )
+    elif plan.is_beyond:
+        yield f"asked for  {plan.asked_per_day:,.0f} visits a day (visits_per_day); {ON_TOP} take more"
     yield f"sockets    {plan.for_refresh} for known pages, {plan.for_discovery} for new ones"
     yield f"missed     {plan.missed:,} visits in the time before"
     yield f"too much   for {plan.infeasible_servers:,} servers, for {plan.infeasible_after:,} when revised"
