@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import HTTPError, URLError
@@ -27,11 +27,13 @@ def tool(path: str) -> str:
 
 
 @contextmanager
-def pywb(directory: Path, warcs: list[Path]) -> Iterator[str]:
-    """A pywb that replays the WARCs, indexed by itself; its address."""
+def pywb(directory: Path, warcs: list[Path], index: Iterable[str] | None = None) -> Iterator[str]:
+    """A pywb that replays the WARCs, indexed by itself, or by lines of CDXJ; its address."""
     manager, server = tool("python/bin/wb-manager"), tool("python/bin/pywb")
     for words in (["init", "ours"], ["add", "ours", *map(str, warcs)]):
         subprocess.run([manager, *words], cwd=directory, check=True, capture_output=True)
+    if index is not None:
+        (directory / "collections/ours/indexes/index.cdxj").write_text("".join(sorted(index)))
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     words = [server, "-b", "127.0.0.1", "-p", str(port)]
