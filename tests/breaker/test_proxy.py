@@ -229,12 +229,17 @@ def test_a_name_without_our_field_is_looked_up() -> None:
         (b"GET http://a.example/ HTTP/1.1\r\nX: " + b"y" * 70_000, b"431"),
     ],
 )
-def test_what_cannot_be_passed_on_is_said_so(head: bytes, status: bytes) -> None:
+@pytest.mark.parametrize("sign", [b"", b"Joro-Sign: 4711\r\n"])
+def test_what_cannot_be_passed_on_is_said_so(head: bytes, status: bytes, sign: bytes) -> None:
+    """With the client's sign, or it would take that for the word of a server."""
+
     async def story() -> bytes:
         async with breaker() as proxy:
-            return await say(proxy.port, head)
+            return await say(proxy.port, head.replace(b"\r\n", b"\r\n" + sign, 1))
 
-    assert run(story()).startswith(b"HTTP/1.1 " + status)
+    said = run(story())
+    assert said.startswith(b"HTTP/1.1 " + status)
+    assert said.endswith(b"\r\nConnection: close\r\n" + sign + b"\r\n")
 
 
 def test_a_request_that_is_too_long_never_reaches_the_server() -> None:

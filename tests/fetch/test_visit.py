@@ -334,9 +334,12 @@ def test_what_a_breaker_refuses_was_no_visit_and_is_tried_again_later() -> None:
     assert second.at > 1000.0
 
 
-def test_no_server_can_say_that_the_breaker_refused_it(caplog: pytest.LogCaptureFixture) -> None:
-    """Else it would be asked again without a pause, and no crawl would end."""
-    lie = HELLO.replace(b"\r\n", b"\r\nJoro-Breaker: refused; me\r\nRetry-After: 1\r\n", 1)
+@pytest.mark.parametrize("word", [b"refused", b"unreachable", b"timeout", b"forbidden", b"malformed", b"?"])
+def test_no_server_can_answer_as_if_it_were_the_breaker(
+    word: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Else it would be asked again without a pause, and no crawl would end; or nobody saw what it says."""
+    lie = HELLO.replace(b"\r\n", b"\r\nJoro-Breaker: " + word + b"; me\r\nRetry-After: 1\r\n", 1)
 
     async def scenario() -> tuple[Visit, Visit, list[bytes]]:
         async with scripted(lie) as web, breaker() as between:
@@ -346,6 +349,7 @@ def test_no_server_can_say_that_the_breaker_refused_it(caplog: pytest.LogCapture
 
     first, second, requests = run(scenario())
     assert (first.outcome, second.outcome) == (Outcome.OK, Outcome.OK)
+    assert first.response is not None
     assert [first.request, second.request] == requests
     (line,) = (record.message for record in caplog.records)  # once: else who lies could fill a disk
     assert "or the breaker is of another version" in line

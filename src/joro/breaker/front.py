@@ -16,7 +16,7 @@ from joro.breaker.back import Backroom, reset
 from joro.breaker.between import Stream, failure
 from joro.breaker.exchange import AHEAD_BYTES, Exchange, refused
 from joro.breaker.limits import Access, Limiter, Refusal
-from joro.breaker.request import Malformed, Wish, answer, own_target, signed, wish_of
+from joro.breaker.request import Malformed, Wish, answer, own_target, sign_of, signed, wish_of
 from joro.breaker.tunnel import Tunnel
 
 HEAD_LIMIT_BYTES = 65_536
@@ -145,7 +145,7 @@ class Front(Stream):
         while not self._busy and not self._transport.is_closing():
             end = self._buffer.find(b"\r\n\r\n")
             if (end if end >= 0 else len(self._buffer)) > HEAD_LIMIT_BYTES:
-                self._reject(431, "malformed; the head is too long")
+                self._reject(431, "malformed; the head is too long", self._buffer)
                 break
             if end < 0:
                 break
@@ -161,15 +161,15 @@ class Front(Stream):
         try:
             wish = wish_of(head)
         except Malformed as error:
-            return self._reject(400, f"malformed; {error}")
+            return self._reject(400, f"malformed; {error}", head)
         self._busy = True
         if wish.place.is_name:
             self.hub.spawn(self._look_up(wish))
         else:
             self._knock(wish, wish.place.host)
 
-    def _reject(self, status: int, said: str) -> None:
-        self.write(answer(status, said, "Connection: close"))
+    def _reject(self, status: int, said: str, head: bytes) -> None:
+        self.write(signed(answer(status, said, "Connection: close"), sign_of(head)))
         self._transport.close()
 
     async def _look_up(self, wish: Wish) -> None:

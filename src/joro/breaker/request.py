@@ -86,7 +86,7 @@ def wish_of(head: bytes) -> Wish:
     if body is None:
         raise Malformed("no telling where the body ends")
     server, default, path = _target(method, target)
-    ours = {name.lower(): value.strip() for name, value in reversed(_OURS.findall(head))}
+    ours = _ours(head)
     wanted, sign = ours.get(b"joro-connect"), ours.get(b"joro-sign", b"")
     place = _place(wanted.decode("latin-1")) if wanted is not None else default
     if place is None:
@@ -96,6 +96,15 @@ def wish_of(head: bytes) -> Wish:
         return Wish(server, place, method, b"", body, close, sign)
     kept = _OURS.sub(b"", b"\r\n" + rest)
     return Wish(server, place, method, method + b" " + path + b" " + version + kept, body, close, sign)
+
+
+def sign_of(head: bytes) -> bytes:
+    """What the client will know our own answers by; also in a head that is malformed, or not yet whole."""
+    return _ours(head).get(b"joro-sign", b"")
+
+
+def _ours(head: bytes) -> dict[bytes, bytes]:
+    return {name.lower(): value.strip() for name, value in reversed(_OURS.findall(head))}
 
 
 def _target(method: bytes, target: bytes) -> tuple[str, Place, bytes]:

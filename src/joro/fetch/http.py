@@ -154,14 +154,14 @@ class Client:
                 self._spare.append(line)
 
     def _is_forged(self, exchange: Exchange) -> bool:
-        """Does a server say that the breaker did not let us through? We would ask on, and without a pause."""
+        """Does a server answer as if it were the breaker? We would ask on at once, and keep nothing of it."""
         headers = exchange.response.headers if exchange.response else {}
-        if not headers.get(_ANSWER_FIELD, "").startswith("refused") or headers.get(_SIGN_FIELD) == self._sign:
+        if _ANSWER_FIELD not in headers or headers.get(_SIGN_FIELD) == self._sign:
             return False
         if not self._has_told_forgery:
             self._has_told_forgery = True
             log.warning(
-                "an answer says that %s refused a request, and lacks our sign: its server is lying,"
+                "an answer says that it comes from %s, and lacks our sign: its server is lying,"
                 " or the breaker is of another version than this robot (then start it anew, with this one)",
                 self._route.between,
             )
