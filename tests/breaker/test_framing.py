@@ -27,6 +27,8 @@ ENDLESS = [
     b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
     b"HTTP/1.1 OK fine\r\n\r\n",
     b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello",
+    b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5_000 + b"\r\n\r\nhello",
+    b"HTTP/1.1 200 OK\r\nContent-Length: " + b"0" * 5_000 + b"5\r\n\r\nhello",
     b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n...",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello",
@@ -98,7 +100,14 @@ def test_a_request_without_length_has_no_body() -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [b"Content-Length: x", b"Content-Length: 1\r\nContent-Length: 1", b"Transfer-Encoding: gzip"]
+    "fields",
+    [
+        b"Content-Length: x",
+        b"Content-Length: 1\r\nContent-Length: 1",
+        b"Content-Length: " + b"0" * 5_000 + b"1",
+        b"Transfer-Encoding: gzip",
+    ],
+    ids=lambda fields: repr(fields[:40]),
 )
 def test_a_request_nobody_can_measure_is_not_passed_on(fields: bytes) -> None:
     assert request_body(fields_of(b"POST / HTTP/1.1\r\n" + fields + b"\r\n\r\n")) is None

@@ -12,6 +12,8 @@ import re
 #: A longer head is relayed all the same, but no longer understood.
 HEAD_LIMIT_BYTES = 262_144
 _LINE_LIMIT_BYTES = 16_384
+#: Longer lengths are too long for anybody, or begin with zeros; Python refuses to read thousands of digits.
+_LENGTH_LIMIT_DIGITS = 99
 
 _END = re.compile(rb"\n\r?\n")
 _FIELDS = re.compile(
@@ -101,7 +103,12 @@ def request_body(fields: dict[bytes, bytes]) -> Body | None:
         return Body(chunked=True) if coding == b"chunked" and length is None else None
     if length is None:
         return Body()
-    return Body(length=int(length)) if length.isdigit() else None
+    size = _length_of(length)
+    return Body(length=size) if size is not None else None
+
+
+def _length_of(length: bytes) -> int | None:
+    return int(length) if length.isdigit() and len(length) <= _LENGTH_LIMIT_DIGITS else None
 
 
 class Response:
@@ -175,9 +182,6 @@ class Response:
             self.keep = self.keep and length is None  # two lengths: trust neither for what comes after
             return Body(chunked=True) if coding.endswith(b"chunked") else Body(endless=True)
         assert length is not None
-        if (
-            len(values := {value.strip() for value in length.split(b",")}) == 1
-            and (only := values.pop()).isdigit()
-        ):
-            return Body(length=int(only))
-        return Body(endless=True)
+        values = {value.strip() for value in length.split(b",")}
+        size = _length_of(values.pop()) if len(values) == 1 else None
+        return Body(length=size) if size is not None else Body(endless=True)
