@@ -295,12 +295,12 @@ def test_a_page_kept_fresh_tells_how_often_it_changes_and_when_it_is_due(tmp_pat
         prior = np.ones((1, change.BINS), np.float32)
         likelihood = change.seen([DAY_S], [changed])
         history = change.observe(history, likelihood, prior, [DAY_S], [changed])
-    care = Upkeep(due=NOW + DAY_S, interval_s=2 * DAY_S, history=change.pack(history)[0])
+    care = Upkeep(due=NOW + DAY_S, interval_s=2 * DAY_S, history=change.pack(history)[0], failures=3)
     frontier.keep_page(structs.replace(record, upkeep=care))
     frontier.commit(None)
     frontier.close()
     found = explain(made, SEED, NOW)
-    assert found.upkeep == Keeping(4, 2, 2 * DAY_S, NOW + DAY_S, 0)
+    assert found.upkeep == Keeping(4, 2, 2 * DAY_S, NOW + DAY_S, 0, 3)
     assert found.due_at == NOW + DAY_S
     assert found.change_interval_s is not None
     assert 0.5 * DAY_S < found.change_interval_s < 5 * DAY_S

@@ -99,6 +99,7 @@ class Keeping:
     interval_s: float  # wished between two visits
     due_at: float  # or later, if visits became dearer since
     absences: int  # visits in a row that found it gone
+    failures: int = 0  # visits in a row that failed
 
 
 @dataclass(frozen=True)
@@ -287,8 +288,7 @@ class _Inquiry:
             return None
         history = change.unpack([care.history])
         others = np.maximum(np.array([self._record.said]) - prior.said(history), [0.0, -np.inf])
-        expected = self._prior().expected(others)
-        chances = change.posterior(history, expected)
+        chances = change.posterior(history, self._prior().expected(others))
         return 1.0 / float(change.rate_per_s(chances)[0])
 
     def _prior(self) -> prior.Prior:
@@ -301,7 +301,7 @@ class _Inquiry:
             return None
         history = change.unpack([care.history])[0]
         visits, changes = int(history["visits"]), int(history["changes"])
-        return Keeping(visits, changes, care.interval_s, care.due, care.absences)
+        return Keeping(visits, changes, care.interval_s, care.due, care.absences, care.failures)
 
     def _visited_page(self, mark: int) -> PageRecord | None:
         """Its record, in whichever share it is."""

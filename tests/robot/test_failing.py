@@ -3,17 +3,113 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import uvloop
+from msgspec import structs
 
-from joro.model import Outcome, Visit
+from joro.config import Refresh
+from joro.model import Outcome, Response, Visit
 from joro.robot.arrivals import Arrival
-from tests.robot.test_keeper import HOUR, A, Stage, changes, come_due, stage
+from joro.robot.lessons import STATE, dated
+from joro.url import fingerprint
+from tests.robot.test_keeper import HOUR, URL, A, Stage, changes, come_due, stage
 from tests.robot.test_watcher import SITE, closed, opened
 
 __all__ = ["stage"]
+
+#: No page waits longer than 20 hours.
+PATIENT = Refresh(
+    enabled=True, first_interval_s=HOUR, least_interval_s=HOUR, most_interval_s=20 * HOUR, policy="interval"
+)
+
+
+@pytest.fixture
+def learned(tmp_path: Path) -> Iterator[Stage]:
+    """A page that is known to change every hour."""
+    made = Stage(tmp_path / "patient", PATIENT)
+    made.find()
+    for version in range(30):
+        made.visit(digest=f"{version}", main=version + 1)
+        made.pass_time(HOUR)
+        made.frontier.wake()
+        assert made.keeper.urge(URL)
+        made.commit()
+    made.visit(digest="last", main=99)
+    assert made.care.interval_s == HOUR
+    yield made
+    made.frontier.close()
+
+
+def hours_until_due(stage: Stage, outcome: Outcome, *, asked: bool = True, late_s: float = 0.0) -> float:
+    """Once the page is due it is visited, and comes to this; how long it then waits."""
+    stage.pass_time(stage.care.due - stage.now + 1.0)
+    stage.commit()
+    stage.pass_time(late_s)
+    page = stage.frontier.take(A)
+    assert page is not None
+    response = Response(200, b"", b"", {}) if outcome is Outcome.OK else None
+    request = b"GET /page HTTP/1.1\r\n\r\n" if asked else b""
+    visit = Visit(page, stage.now, outcome, request, response)
+    stage.frontier.done(visit, 3, stage.keeper.learn(visit, stage.record, f"{stage.now}", int(stage.now)))
+    stage.commit()
+    return round((stage.care.due - stage.now) / HOUR, 1)
+
+
+@pytest.mark.parametrize(
+    "outcome", [Outcome.SERVER_ERROR, Outcome.CLIENT_ERROR, Outcome.TIMEOUT, Outcome.MALFORMED]
+)
+def test_a_page_that_fails_again_and_again_is_asked_for_less_and_less_often(
+    learned: Stage, outcome: Outcome
+) -> None:
+    waits = [hours_until_due(learned, outcome) for _ in range(7)]
+    assert waits == [2.0, 4.0, 8.0, 16.0, 20.0, 20.0, 20.0]
+
+
+def test_failures_spoil_nothing_that_was_learned(learned: Stage) -> None:
+    seen = changes(learned)
+    for _ in range(10):
+        hours_until_due(learned, Outcome.SERVER_ERROR)
+    assert (changes(learned), hours_until_due(learned, Outcome.OK)) == (seen, 1.0)
+    assert hours_until_due(learned, Outcome.TIMEOUT) == 2.0
+
+
+@pytest.mark.parametrize("outcome", [Outcome.UNREACHABLE, Outcome.NO_ADDRESS, Outcome.DISALLOWED])
+def test_a_page_that_nobody_was_asked_for_keeps_its_interval(learned: Stage, outcome: Outcome) -> None:
+    """As when its server's robots.txt cannot be read, which holds for all its pages at once."""
+    assert [hours_until_due(learned, outcome, asked=False) for _ in range(3)] == [1.0] * 3
+
+
+def test_a_page_that_answers_but_is_not_wanted_keeps_its_interval(learned: Stage) -> None:
+    assert hours_until_due(learned, Outcome.UNWANTED) == 1.0
+
+
+def test_a_failure_makes_no_page_more_frequent(learned: Stage) -> None:
+    """Its interval is longer than any may now be; the settings were others."""
+    hours_until_due(learned, Outcome.SERVER_ERROR)
+    care = structs.replace(learned.care, interval_s=30 * HOUR)
+    learned.frontier.keep_page(structs.replace(learned.record, upkeep=care))
+    assert hours_until_due(learned, Outcome.SERVER_ERROR) == 30.0
+
+
+def test_a_page_that_fails_misses_no_visits_that_it_does_not_wish(learned: Stage) -> None:
+    for _ in range(4):
+        hours_until_due(learned, Outcome.SERVER_ERROR)
+    missed = learned.missed
+    hours_until_due(learned, Outcome.SERVER_ERROR, late_s=5 * HOUR)  # of sixteen
+    assert learned.missed == missed
+
+
+def test_the_date_of_a_page_that_fails_stands_when_its_server_moves(learned: Stage) -> None:
+    for _ in range(4):
+        hours_until_due(learned, Outcome.SERVER_ERROR)
+    care = learned.care
+    names = np.array([fingerprint(A)], np.uint64)
+    (entry,) = dated([fingerprint(URL)], names, [care], np.array([learned.now]))
+    assert (entry["due"], entry["state"].view(STATE)["visited_at"]) == (care.due, 0.0)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.SERVER_ERROR])

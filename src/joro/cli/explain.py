@@ -102,6 +102,8 @@ def _keeping(found: Explanation) -> Iterator[str]:
         yield f"  A visit every {duration(care.interval_s)} is wished."
     if care is not None and care.absences:
         yield f"  It was gone at the last {care.absences} visits."
+    elif care is not None and care.failures:
+        yield f"  The last {care.failures} visits failed: it is visited less often until it answers."
 
 
 def _number(visits: float) -> str:

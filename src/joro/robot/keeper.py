@@ -334,8 +334,16 @@ class Keeper:
         elif visit.outcome in PASSING and (care is None or not care.body):
             lesson.after = self._gone(care or Upkeep(interval_s=self._settings.first_wait_s / 2))
         elif care is not None and visit.outcome is not Outcome.TRAP:
-            lesson.after = _copied(care)  # a failure teaches nothing
+            lesson.after = self._failed(visit, care)
         return lesson
+
+    def _failed(self, visit: Visit, care: Upkeep) -> Upkeep:
+        """A failure teaches nothing, but a page asked for in vain is asked for less often from then on."""
+        after = _copied(care)
+        if visit.request and visit.outcome is not Outcome.UNWANTED:
+            last_s, most_s = care.interval_s, self._settings.most_interval_s
+            after.interval_s, after.failures = max(last_s, min(2.0 * last_s, most_s)), care.failures + 1
+        return after
 
     def _gone(self, care: Upkeep) -> Upkeep | None:
         """Looked for again at growing intervals, and then given up; so is one that was never seen."""
@@ -473,7 +481,7 @@ def seen(visit: Visit, care: Upkeep | None, digest: str, main: int) -> Upkeep:
         if care is None or care.torn or digest != care.body:
             after.body, after.text = digest, main
             after.captured_at = 0.0 if after.torn else visit.time
-    after.seen_at, after.absences, after.signals = visit.time, 0, 0
+    after.seen_at, after.absences, after.failures, after.signals = visit.time, 0, 0, 0
     return after
 
 

@@ -109,9 +109,11 @@ _HISTORY: Final = 10
 _ABSENCES: Final = 11
 _POLLED: Final = 12
 _TOLD_AT: Final = 15
+_FAILURES: Final = 19
 assert Upkeep.__struct_fields__[:6] == ("version", "due", "interval_s", "seen_at", "captured_at", "body")
 assert Upkeep.__struct_fields__[9:13] == ("weight", "history", "absences", "polled")
 assert Upkeep.__struct_fields__[_TOLD_AT] == "told_at"
+assert Upkeep.__struct_fields__[_FAILURES] == "failures"
 
 #: What `flags` says: ten answers in one number, because a number takes as long to pack as a word.
 _CHANGED: Final = 1
@@ -189,7 +191,8 @@ def _flags(lesson: Lesson, before: tuple[Any, ...], after: tuple[Any, ...]) -> i
     if before[_POLLED]:
         flags |= _WAS_POLLED
     if before[_HISTORY] and change.is_watched(before[_HISTORY]):
-        flags |= _HAD_HISTORY if before[_ABSENCES] or before[_POLLED] else _HAD_HISTORY | _WAS_PRICED
+        is_fixed = before[_ABSENCES] or before[_FAILURES] or before[_POLLED]
+        flags |= _HAD_HISTORY if is_fixed else _HAD_HISTORY | _WAS_PRICED
     if before[_TOLD_AT] and not before[_POLLED] and lesson.read_at is None:
         flags |= _TOLD
     flags |= (_CHANGED if lesson.changed else 0) | (_SEEN if lesson.is_seen else 0)
@@ -419,8 +422,8 @@ _LEAST_SAID = np.array([0.0, -np.inf])
 
 
 def is_priced(care: Upkeep) -> bool:
-    """At its second visit, while it is gone, announced, and as a source its date is moved by no price."""
-    return change.is_watched(care.history) and not care.absences and not care.polled and not care.signals
+    """At its second visit, while gone, failing, announced, and as a source its date is moved by no price."""
+    return change.is_watched(care.history) and not _is_missing(care) and not care.polled and not care.signals
 
 
 def dated(
@@ -479,8 +482,13 @@ def _movable_since(care: Upkeep) -> float:
     """When a page was there last, negative if only once; 0: its date stands, whatever the price."""
     if is_priced(care):
         return care.seen_at
-    is_new = care.body and not change.is_watched(care.history) and not care.absences and not care.polled
+    is_new = care.body and not change.is_watched(care.history) and not _is_missing(care) and not care.polled
     return -care.seen_at if is_new else 0.0
+
+
+def _is_missing(care: Upkeep) -> bool:
+    """Was the page not there when it was last asked for?"""
+    return care.absences > 0 or care.failures > 0
 
 
 def looked_at(now: float | Floats, visited_at: ArrayLike, due: Floats, share: float = LOOKED_AT) -> Floats:
