@@ -46,7 +46,7 @@ class Hearing:
         """Note signals that a source had, read so long after the last time; visit pages sooner for them.
 
         A source has dates of its own, and a page that waits already cannot wait any sooner. One given up as
-        gone is looked for once more: the servers of such pages.
+        gone is looked for once more: the servers of such pages. One that broke off waits for its date.
         """
         latest = {fingerprint(signal.url): signal.time for signal in told}
         records = self._frontier.records(np.array(list(latest), np.uint64))
@@ -58,7 +58,8 @@ class Hearing:
             after[record.url] = structs.replace(
                 care, signals=care.signals + 1, told_at=time, told_every_s=every_s
             )
-            if self._quality_of(record) != signals.NONE and not self._frontier.waits(record):
+            is_believed = self._quality_of(record) != signals.NONE and not care.torn
+            if is_believed and not self._frontier.waits(record):
                 believed.append(record)
         if believed:
             self._move(believed, after, now)

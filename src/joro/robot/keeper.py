@@ -313,8 +313,9 @@ class Keeper:
     ) -> Lesson:
         care = before.upkeep if before is not None else None
         lesson = Lesson(visit.page, visit.time, care, None, server=server)
-        if care is not None and care.captured_at and is_part(visit):  # as little as a failure
-            lesson.after = structs.replace(care, torn=True, absences=0)
+        if care is not None and care.seen_at and is_part(visit):  # as a failure; some answers never end
+            longer_s = min(2.0 * care.interval_s, self._settings.most_interval_s)
+            lesson.after = structs.replace(care, torn=True, absences=0, interval_s=longer_s)
         elif visit.outcome is _OK or visit.outcome in KEPT:
             lesson.after, lesson.is_seen = seen(visit, care, digest, main), True
             is_new = lesson.after.captured_at == visit.time
