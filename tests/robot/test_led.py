@@ -1,13 +1,35 @@
-"""Sources and news that are reached by redirects and indexes."""
+"""Sources and news that are reached by redirects, indexes and links, and sources that are none any more."""
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
 from msgspec import structs
 
+from joro.config import Scope
+from joro.discover.watch import FEED
 from joro.discover.watch import FRONT as FRONT_PAGE
+from joro.model import Page
 from joro.store.queue import DUE
 from joro.url import fingerprint
-from tests.robot.test_watcher import DAY_S, FRONT, HOUR_S, SITE, START, Desk, desk, feed, runner, sitemap
+from tests.robot.test_watcher import (
+    DAY_S,
+    FRONT,
+    HOUR_S,
+    SITE,
+    START,
+    WATCHING,
+    Desk,
+    closed,
+    desk,
+    feed,
+    opened,
+    runner,
+    sitemap,
+)
 
 __all__ = ["desk", "runner"]
 
@@ -139,3 +161,25 @@ def test_a_page_that_nobody_announced_hurries_nothing_by_redirecting(desk: Desk)
     desk.answer(f"{SITE}/", FRONT.replace("rss+xml", "x"))
     desk.answer(f"{SITE}/p1.html", status="301", location=f"{SITE}/moved.html")
     assert desk.waiting()[-1] == "/moved.html"
+
+
+@pytest.mark.parametrize(("hops", "follows"), [(0, True), (1, True), (2, False)])
+def test_news_that_waits_nearer_to_a_seed_already_stays_as_near(
+    tmp_path: Path, runner: asyncio.Runner, hops: int, follows: bool
+) -> None:
+    desk = runner.run(opened(tmp_path / "c", replace(WATCHING, scope=Scope(hops=2))))
+    desk.answer(f"{SITE}/", "<a href=/about.html>x</a>")
+    desk.robot.frontier.add([f"{SITE}/new.html"], hops)
+    desk.robot._commit()
+    desk.answer(f"{SITE}/about.html", FRONT)
+    for place in ("feed", "more"):
+        desk.robot._watcher.watch(FEED, f"{SITE}/{place}.xml", Page(f"{SITE}/about.html", 1, SITE), START)
+        told = feed(("/new.html", START - 60)), "application/atom+xml"
+        desk.answer_uncommitted(f"{SITE}/{place}.xml", *told)
+    desk.robot._commit()
+    desk.answer(f"{SITE}/new.html", "<a href=/further.html>x</a>")
+    record = desk.robot.frontier.visited(fingerprint(f"{SITE}/new.html"))
+    assert record is not None
+    assert record.hops == hops
+    assert ("/further.html" in desk.waiting()) == follows
+    runner.run(closed(desk))

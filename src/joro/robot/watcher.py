@@ -376,10 +376,18 @@ class Watcher:
         near = self._boundary.within(urls, page.hops + 1) if urls else []
         for url in near:
             if self._neighbours.is_ours(url):
-                sight = structs.replace(self._sights.of(url), hops=page.hops + 1, redirects=redirects)
-                self._sights.keep(url, sight)
+                sight = self._sights.of(url)
+                hops = self._nearest(url, sight, page.hops + 1)
+                self._sights.keep(url, structs.replace(sight, hops=hops, redirects=redirects))
         if near:
             self._register(near, page, urgent=True)
+
+    def _nearest(self, url: str, sight: Sight, hops: int) -> int:
+        """Links from a seed to a page in a hurry, fewer where it waits already: seeds wait as urgent ones."""
+        place = self._frontier.place_of(server_of(url), fingerprint(url), range(hops))
+        if place is None:
+            return min(sight.hops or hops, hops)
+        return min(place[0][-9] or sight.hops, hops)
 
     def _last_visits(self, urls: list[str]) -> list[float | None]:
         """When each page was last there, or looked for if it never was: a visit that failed saw nothing."""
