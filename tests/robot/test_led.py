@@ -183,3 +183,19 @@ def test_news_that_waits_nearer_to_a_seed_already_stays_as_near(
     assert record.hops == hops
     assert ("/further.html" in desk.waiting()) == follows
     runner.run(closed(desk))
+
+
+@pytest.mark.parametrize("headers", [{}, {"x-robots-tag": "nofollow"}])
+def test_what_is_no_feed_any_more_is_asked_for_on_condition_once_it_was_looked_at(
+    desk: Desk, headers: dict[str, str]
+) -> None:
+    desk.answer(f"{SITE}/", FRONT)
+    desk.answer(f"{SITE}/feed.xml", feed(("/new.html", START - 60)), "application/atom+xml", etag="1")
+    desk.later(DAY_S)
+    desk.later(0)
+    body = feed() if headers else "<p>We have no feed any more"
+    desk.answer(f"{SITE}/feed.xml", body, "text/html", etag="2", **headers)
+    desk.robot.frontier.server(SITE).validated = 3
+    record = desk.robot.frontier.visited(fingerprint(f"{SITE}/feed.xml"))
+    assert record is not None
+    assert desk.robot._watcher.validators(record)["etag"] == "2"

@@ -267,23 +267,24 @@ class Watcher:
         assert watched is not None
         if is_same and watched.readings:
             return unchanged_since(watched, visit.time)
+        looked_at = watched  # nothing there is left to be read, if all of it came
+        if visit.outcome is Outcome.OK and not is_part(visit):
+            looked_at = structs.replace(watched, read_at=visit.time)
         if outline is not None and not outline.follow:  # it asks us to leave its entries alone
-            return None if sight.is_guess and not watched.readings else failed(watched, visit.time)
+            return None if sight.is_guess and not watched.readings else failed(looked_at, visit.time)
         if visit.outcome is Outcome.OK and visit.response is not None:
             kind, entries, hints = _opened(watched.kind, page.url, visit.response)
             if kind:
                 return self._read(
                     visit.time, page, sight, structs.replace(watched, kind=kind), entries, hints
                 )
-            if not watched.readings:  # it was looked at, so nothing there is left to be read
-                watched = structs.replace(watched, read_at=visit.time)
         if visit.outcome is Outcome.REDIRECT and outline is not None and outline.links:
             depth, redirects = sight.depth, sight.redirects + 1
             home, target = watched.home, outline.links[0]
             self.watch(watched.kind, target, page, visit.time, home=home, depth=depth, redirects=redirects)
         if sight.is_guess and not watched.readings and visit.response is not None:
             return None
-        return failed(watched, visit.time)
+        return failed(looked_at, visit.time)
 
     def _read(
         self,
