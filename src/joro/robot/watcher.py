@@ -79,6 +79,7 @@ class Watcher:
         # Who takes in no new pages must not read what is new either: it would be known then, and lost.
         self.enabled = settings.enabled and settings.watch and discovers
         self._guesses = settings.guess_sitemaps
+        self._most_interval_s = settings.most_interval_s
         self._keeper = keeper
         self._boundary = boundary
         self._neighbours = neighbours
@@ -116,7 +117,7 @@ class Watcher:
         sight = self._sights.of(page.url)
         care = before.upkeep if before is not None else None
         if before is not None and sight.announced:
-            self._compare(visit, before, sight.announced, digest, outline)
+            sight = self._compare(visit, before, sight, digest, outline)
         same = visit.outcome is Outcome.NOT_MODIFIED or (
             care is not None and bool(digest) and digest == care.body and not care.torn
         )  # of a source that was torn off, the rest has not been read
@@ -326,8 +327,8 @@ class Watcher:
     def _take_signals(self, findings: Findings, now: float, every_s: float) -> None:
         """Known pages changed, it is said; who has told the truth so far is believed."""
         if findings.signals:
+            self._keeper.hear(findings.signals, every_s)  # which looks whether they were announced before
             self._announce([signal.url for signal in findings.signals], now)
-            self._keeper.hear(findings.signals, every_s)
 
     def _announce(self, urls: Iterable[str], now: float) -> None:
         for url in urls:
@@ -343,21 +344,27 @@ class Watcher:
         ]
 
     def _compare(
-        self, visit: Visit, before: PageRecord, announced: float, digest: str, outline: Outline | None
-    ) -> None:
+        self, visit: Visit, before: PageRecord, sight: Sight, digest: str, outline: Outline | None
+    ) -> Sight:
         """Had the page changed when its server said so, and had it not when the server was silent?"""
-        care = before.upkeep
-        if care is None or not care.captured_at or is_part(visit):
-            return
-        if visit.outcome not in (Outcome.OK, Outcome.NOT_MODIFIED):
-            return
+        care, changed = before.upkeep, False
+        if care is None:  # given up
+            if visit.outcome is not Outcome.GONE or sight.announced <= before.time:
+                return sight
+            sight = _in_vain(sight, visit, before, self._most_interval_s)
+            self._sights.keep(visit.page.url, sight)
+        else:
+            is_there = visit.outcome in (Outcome.OK, Outcome.NOT_MODIFIED)
+            if not is_there or not care.captured_at or is_part(visit):
+                return sight
+            changed = is_changed(visit, care, digest, outline.main if outline is not None else 0)
+        seen_at = _seen_at(before)
         lookout = self._sights.lookout(visit.page.server)
         lookout.trust.book(
-            announced=announced > care.seen_at,
-            changed=is_changed(visit, care, digest, outline.main if outline is not None else 0),
-            elapsed_s=visit.time - care.seen_at,
+            announced=sight.announced > seen_at, changed=changed, elapsed_s=visit.time - seen_at
         )
         self._sights.keep_lookout(visit.page.server, lookout)
+        return sight
 
     def _follow_news(self, taken: Page, page: Page, sight: Sight, outline: Outline) -> None:
         """News that redirects comes first where it leads, too, if that is on its own domain and not known.
@@ -395,6 +402,11 @@ class Watcher:
         marks = np.fromiter(map(fingerprint, urls), np.uint64, len(urls))
         records = self._frontier.records(marks)
         return [_seen_at(record) if record is not None else None for record in records]
+
+
+def _in_vain(sight: Sight, visit: Visit, before: PageRecord, most_s: float) -> Sight:
+    """What was announced for nothing is not heard of for twice the time since the visit before."""
+    return structs.replace(sight, deaf_until=visit.time + min(2.0 * (visit.time - before.time), most_s))
 
 
 def _seen_at(record: PageRecord) -> float:
