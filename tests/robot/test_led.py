@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from tests.robot.test_watcher import (
     opened,
     runner,
     sitemap,
+    stamp,
 )
 
 __all__ = ["desk", "runner"]
@@ -199,3 +201,32 @@ def test_what_is_no_feed_any_more_is_asked_for_on_condition_once_it_was_looked_a
     record = desk.robot.frontier.visited(fingerprint(f"{SITE}/feed.xml"))
     assert record is not None
     assert desk.robot._watcher.validators(record)["etag"] == "2"
+
+
+@pytest.mark.parametrize("status", ["200", "404"])
+def test_a_sitemap_that_its_index_calls_changed_for_nothing_is_read_ever_more_rarely_and_no_other(
+    desk: Desk, status: str
+) -> None:
+    desk.rules(f"Sitemap: {SITE}/index.xml")
+    desk.answer(f"{SITE}/", "<p>no links")
+    visits = Counter[str]()
+    for hour in range(48):
+        now = desk.clock.now()
+        for path in desk.waiting():
+            visits[path] += 1
+            if path == "/index.xml":
+                listed = "".join(
+                    f"<sitemap><loc>{SITE}/{name}.xml</loc><lastmod>{stamp(now)}</lastmod></sitemap>"
+                    for name in ("still", "lively")
+                )
+                desk.answer(SITE + path, f"<sitemapindex>{listed}</sitemapindex>", "application/xml")
+            elif path == "/still.xml":
+                desk.answer(SITE + path, sitemap(("/0.html", START)), "application/xml", status=status)
+            elif path == "/lively.xml":
+                desk.answer(SITE + path, sitemap((f"/new{hour}.html", START)), "application/xml")
+            else:
+                desk.answer(SITE + path, "<p>the same")
+        desk.later(HOUR_S)
+        desk.later(0)
+    assert visits["/still.xml"] < 8
+    assert visits["/lively.xml"] > 20

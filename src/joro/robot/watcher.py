@@ -35,6 +35,7 @@ from joro.discover.watch import (
     Watched,
     failed,
     portions,
+    told_nothing,
 )
 from joro.discover.watch import unchanged as unchanged_since
 from joro.discover.watch import watch as first_watched
@@ -116,7 +117,7 @@ class Watcher:
         self._look_around(visit, page, outline)  # which may name this very page
         sight = self._sights.of(page.url)
         care = before.upkeep if before is not None else None
-        if before is not None and sight.announced:
+        if before is not None and sight.announced and not sight.is_source:
             sight = self._compare(visit, before, sight, digest, outline)
         same = visit.outcome is Outcome.NOT_MODIFIED or (
             care is not None and bool(digest) and digest == care.body and not care.torn
@@ -130,6 +131,8 @@ class Watcher:
         else:
             watched = self._source(visit, page, sight, outline, is_same=same)
             is_polled = watched is not None
+            if watched is not None and sight.watched is not None and told_nothing(sight.watched, watched):
+                sight = _in_vain(sight, visit, before, POLLING[watched.kind].most_s)
         hops = page.hops if watched is not None else 0
         if watched is not sight.watched or hops != sight.hops:
             self._sights.keep(page.url, structs.replace(sight, watched=watched, hops=hops))
@@ -321,8 +324,11 @@ class Watcher:
             listed = there.watched
             if listed is None or there.depth > depth:
                 self.watch(SITEMAP, url, page, now, home=home, depth=depth)
-            elif listed.kind != INDEX or now - listed.read_at >= POLLING[INDEX].least_s:
-                self._keeper.urge(url)  # but two indexes that call each other new do so for ever
+            elif now >= there.deaf_until and (
+                listed.kind != INDEX or now - listed.read_at >= POLLING[INDEX].least_s
+            ):  # two indexes that call each other new do so for ever
+                self._announce([url], now)
+                self._keeper.urge(url)
 
     def _take_signals(self, findings: Findings, now: float, every_s: float) -> None:
         """Known pages changed, it is said; who has told the truth so far is believed."""
@@ -404,8 +410,10 @@ class Watcher:
         return [_seen_at(record) if record is not None else None for record in records]
 
 
-def _in_vain(sight: Sight, visit: Visit, before: PageRecord, most_s: float) -> Sight:
+def _in_vain(sight: Sight, visit: Visit, before: PageRecord | None, most_s: float) -> Sight:
     """What was announced for nothing is not heard of for twice the time since the visit before."""
+    if before is None or sight.announced <= before.time:
+        return sight
     return structs.replace(sight, deaf_until=visit.time + min(2.0 * (visit.time - before.time), most_s))
 
 
