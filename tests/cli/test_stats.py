@@ -127,6 +127,6 @@ def test_more_visits_than_the_budget_are_told(collection: Path) -> None:
     Planner(frontier, refresh, FakeClock(1.8e9), sockets=50, minimum_s=lambda *_: 20.0).round()
     frontier.commit(None)
     frontier.close()
-    assert "asked for  100 visits a day (visits_per_day); watched sources" in told(
+    assert "asked for  100 visits a day (visits_per_day); second visits, watched sources" in told(
         "stats", "-C", str(collection)
     )

@@ -18,6 +18,7 @@ from joro.discover.watch import (
     Watched,
     failed,
     portions,
+    told_nothing,
     unchanged,
     watch,
 )
@@ -188,6 +189,21 @@ def test_nothing_changed_means_nothing_came() -> None:
     later = unchanged(watched, NOW)
     assert later.due_at - NOW > watched.due_at - (NOW - DAY_S)
     assert later.marks == watched.marks
+
+
+def test_a_reading_tells_nothing_when_the_list_stays_or_changes_for_no_page_every_time() -> None:
+    known, honest = Collection(a=NOW, b=NOW, c=NOW), source(SITEMAP, Entry(A, 1.0), Entry(B, 1.0))
+    assert told_nothing(honest, failed(honest, NOW))
+    assert told_nothing(honest, unchanged(honest, NOW))
+    assert told_nothing(honest, read(honest, NOW, [Entry(A, 1.0), Entry(B, 1.0)], known)[1])
+    assert not told_nothing(honest, read(honest, NOW, [Entry(A, NOW), Entry(B, 1.0)], known)[1])
+    assert not told_nothing(honest, read(honest, NOW, [Entry(A, 1.0), Entry(FOREIGN)], known)[1])
+    restless = honest
+    for hour in range(4):
+        before, now = restless, NOW + hour * HOUR_S
+        restless = read(before, now, [Entry(A, now), Entry(B, now)], known)[1]
+    assert told_nothing(before, restless)
+    assert not told_nothing(before, read(before, now, [Entry(A, now), Entry(B, now)], known, HONEST)[1])
 
 
 def test_a_source_that_fails_is_asked_ever_more_rarely_and_never_given_up() -> None:

@@ -23,6 +23,7 @@ from joro.simulator.rivals import Flags
 from joro.simulator.world import Indices, World, made_up
 from joro.store.records import ServerRecord, Upkeep
 from tests.robot.test_keeper import HOUR, URL, A, Stage, changes, estimate_h
+from tests.robot.test_validators import torn
 
 DAY = 24 * HOUR
 GOOD = QUALITIES.index(Quality(0.9, 0.1))
@@ -105,6 +106,15 @@ def test_one_change_that_two_sources_tell_of_is_one(stage: Stage) -> None:
     stage.keeper.hear([told], HOUR)
     stage.commit()
     assert (stage.care.signals, stage.care.version) == (1, 2)
+
+
+def test_a_signal_brings_no_page_forward_that_breaks_off_each_time(stage: Stage) -> None:
+    tell(stage)
+    assert waits(stage)
+    torn(stage, "part")
+    tell(stage)
+    assert not waits(stage)
+    assert stage.care.signals == 2
 
 
 def test_a_page_that_waits_already_is_not_dated_anew(stage: Stage) -> None:

@@ -1,13 +1,37 @@
-"""Sources and news that are reached by redirects and indexes."""
+"""Sources and news that are reached by redirects, indexes and links, and sources that are none any more."""
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
 from msgspec import structs
 
+from joro.config import Scope
+from joro.discover.watch import FEED
 from joro.discover.watch import FRONT as FRONT_PAGE
+from joro.model import Page
 from joro.store.queue import DUE
 from joro.url import fingerprint
-from tests.robot.test_watcher import DAY_S, FRONT, HOUR_S, SITE, START, Desk, desk, feed, runner, sitemap
+from tests.robot.test_watcher import (
+    DAY_S,
+    FRONT,
+    HOUR_S,
+    SITE,
+    START,
+    WATCHING,
+    Desk,
+    closed,
+    desk,
+    feed,
+    opened,
+    runner,
+    sitemap,
+    stamp,
+)
 
 __all__ = ["desk", "runner"]
 
@@ -139,3 +163,70 @@ def test_a_page_that_nobody_announced_hurries_nothing_by_redirecting(desk: Desk)
     desk.answer(f"{SITE}/", FRONT.replace("rss+xml", "x"))
     desk.answer(f"{SITE}/p1.html", status="301", location=f"{SITE}/moved.html")
     assert desk.waiting()[-1] == "/moved.html"
+
+
+@pytest.mark.parametrize(("hops", "follows"), [(0, True), (1, True), (2, False)])
+def test_news_that_waits_nearer_to_a_seed_already_stays_as_near(
+    tmp_path: Path, runner: asyncio.Runner, hops: int, follows: bool
+) -> None:
+    desk = runner.run(opened(tmp_path / "c", replace(WATCHING, scope=Scope(hops=2))))
+    desk.answer(f"{SITE}/", "<a href=/about.html>x</a>")
+    desk.robot.frontier.add([f"{SITE}/new.html"], hops)
+    desk.robot._commit()
+    desk.answer(f"{SITE}/about.html", FRONT)
+    for place in ("feed", "more"):
+        desk.robot._watcher.watch(FEED, f"{SITE}/{place}.xml", Page(f"{SITE}/about.html", 1, SITE), START)
+        told = feed(("/new.html", START - 60)), "application/atom+xml"
+        desk.answer_uncommitted(f"{SITE}/{place}.xml", *told)
+    desk.robot._commit()
+    desk.answer(f"{SITE}/new.html", "<a href=/further.html>x</a>")
+    record = desk.robot.frontier.visited(fingerprint(f"{SITE}/new.html"))
+    assert record is not None
+    assert record.hops == hops
+    assert ("/further.html" in desk.waiting()) == follows
+    runner.run(closed(desk))
+
+
+@pytest.mark.parametrize("headers", [{}, {"x-robots-tag": "nofollow"}])
+def test_what_is_no_feed_any_more_is_asked_for_on_condition_once_it_was_looked_at(
+    desk: Desk, headers: dict[str, str]
+) -> None:
+    desk.answer(f"{SITE}/", FRONT)
+    desk.answer(f"{SITE}/feed.xml", feed(("/new.html", START - 60)), "application/atom+xml", etag="1")
+    desk.later(DAY_S)
+    desk.later(0)
+    body = feed() if headers else "<p>We have no feed any more"
+    desk.answer(f"{SITE}/feed.xml", body, "text/html", etag="2", **headers)
+    desk.robot.frontier.server(SITE).validated = 3
+    record = desk.robot.frontier.visited(fingerprint(f"{SITE}/feed.xml"))
+    assert record is not None
+    assert desk.robot._watcher.validators(record)["etag"] == "2"
+
+
+@pytest.mark.parametrize("status", ["200", "404"])
+def test_a_sitemap_that_its_index_calls_changed_for_nothing_is_read_ever_more_rarely_and_no_other(
+    desk: Desk, status: str
+) -> None:
+    desk.rules(f"Sitemap: {SITE}/index.xml")
+    desk.answer(f"{SITE}/", "<p>no links")
+    visits = Counter[str]()
+    for hour in range(48):
+        now = desk.clock.now()
+        for path in desk.waiting():
+            visits[path] += 1
+            if path == "/index.xml":
+                listed = "".join(
+                    f"<sitemap><loc>{SITE}/{name}.xml</loc><lastmod>{stamp(now)}</lastmod></sitemap>"
+                    for name in ("still", "lively")
+                )
+                desk.answer(SITE + path, f"<sitemapindex>{listed}</sitemapindex>", "application/xml")
+            elif path == "/still.xml":
+                desk.answer(SITE + path, sitemap(("/0.html", START)), "application/xml", status=status)
+            elif path == "/lively.xml":
+                desk.answer(SITE + path, sitemap((f"/new{hour}.html", START)), "application/xml")
+            else:
+                desk.answer(SITE + path, "<p>the same")
+        desk.later(HOUR_S)
+        desk.later(0)
+    assert visits["/still.xml"] < 8
+    assert visits["/lively.xml"] > 20

@@ -128,7 +128,7 @@ def test_visits_beyond_what_is_asked_for_are_told_with_both_figures(
     made._settings = replace(SETTINGS, visits_per_day=asked, least_interval_s=1.0)
     text = str(made.round())
     assert "172,800 visits a day to 20 servers, kept as wished" in text
-    assert (f"({asked:,} are asked for; watched sources, cycles" in text) is told
+    assert (f"({asked:,} are asked for; second visits, watched sources" in text) is told
 
 
 def test_the_server_hardest_hit_is_told(frontier: Frontier) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from msgspec import structs
 
 from joro.model import Outcome
 from joro.url import fingerprint
-from tests.robot.test_watcher import DAY_S, SITE, START, Desk, desk, runner, sitemap
+from tests.robot.test_watcher import DAY_S, HOUR_S, SITE, START, Desk, desk, runner, sitemap
 
 __all__ = ["desk", "runner"]
 
@@ -89,6 +91,58 @@ def test_a_page_that_was_given_up_as_gone_is_looked_for_once_when_it_is_called_c
     tell(desk, today(desk) - 1)
     pass_days(desk, 60)
     assert PAGE not in desk.waiting()
+
+
+def test_a_page_called_changed_at_every_reading_and_still_gone_is_looked_for_at_doubled_spans(
+    desk: Desk,
+) -> None:
+    give_up(desk)
+    found = []
+    for day in range(61):
+        pass_days(desk, 1)
+        if PAGE in desk.waiting():
+            desk.answer(URL, status="404")
+            found.append(day)
+        tell(desk, today(desk))
+    spans = [after - before for before, after in itertools.pairwise(found)]
+    assert spans == [4, 8, 16]
+
+
+def test_who_calls_changed_what_is_gone_is_not_believed(desk: Desk) -> None:
+    dead = [f"/dead{n}.html" for n in range(6)]
+    desk.rules(f"Sitemap: {SITE}/sitemap.xml")
+    desk.answer(f"{SITE}/", "".join(f"<a href={page}>x</a>" for page in dead))
+    for _ in range(2):
+        for page in dead:
+            desk.answer(SITE + page, status="404")
+        desk.later(HOUR_S)
+        desk.robot._keeper.urge(f"{SITE}/sitemap.xml")
+        desk.robot._commit()
+        told = sitemap(*((page, desk.clock.now()) for page in dead))
+        desk.answer(f"{SITE}/sitemap.xml", told, "application/xml")
+    trust = desk.robot._watcher._sights.lookout(SITE).trust
+    assert (trust.false_calls, trust.is_broken) == (6, True)
+
+
+def test_a_page_called_changed_again_soon_after_it_was_missed_is_looked_for_once_the_span_is_over(
+    desk: Desk,
+) -> None:
+    give_up(desk)
+    pass_days(desk, 4)
+    tell(desk, today(desk))
+    pass_days(desk, 1)
+    desk.answer(URL, status="404")
+    pass_days(desk, 1)
+    tell(desk, today(desk))
+    assert PAGE not in desk.waiting()
+    tell(desk, today(desk))
+    pass_days(desk, 8)
+    assert PAGE not in desk.waiting()
+    pass_days(desk, 1)
+    assert PAGE in desk.waiting()
+    desk.answer(URL, "<p>one two three")
+    assert desk.robot.frontier.server(SITE).due == len(desk.waiting())
+    assert desk.care(URL).due > desk.clock.now()
 
 
 def test_a_page_that_is_back_is_kept_fresh_again(desk: Desk) -> None:

@@ -10,7 +10,7 @@ from joro.model import Outcome, Page, Response, Truncated, Visit
 from joro.robot.keeper import FORGIVEN_AFTER, TRUSTED_AFTER, seen, validated
 from joro.schedule import change
 from joro.store.records import PageRecord, Upkeep
-from tests.robot.test_keeper import HOURLY, Stage, changes, come_due, stage
+from tests.robot.test_keeper import HOUR, HOURLY, Stage, changes, come_due, stage
 
 __all__ = ["stage"]
 
@@ -86,6 +86,48 @@ def test_a_page_whose_first_answer_broke_off_has_not_changed_when_it_is_whole(tm
         come_due(stage)
         stage.visit(digest=digest, main=len(digest) * (digest == "other") + 1)
     assert changes(stage) == (2, 1)
+    stage.frontier.close()
+
+
+PATIENT = replace(HOURLY, most_interval_s=6 * HOUR)
+
+
+def wait(stage: Stage) -> float:
+    """Hours until the page's date, which come to pass."""
+    left_s = stage.care.due - stage.now
+    for _ in range(2):
+        stage.pass_time(left_s / 2 + 1)
+        stage.commit()
+    return round(left_s / HOUR, 2)
+
+
+@pytest.mark.parametrize("first", ["whole", "part"])
+def test_a_page_that_always_breaks_off_is_asked_for_ever_more_rarely_and_never_given_up(
+    tmp_path: Path, first: str
+) -> None:
+    stage = Stage(tmp_path / "frontier", PATIENT)
+    stage.find()
+    stage.visit() if first == "whole" else torn(stage, "part")
+    waits = [wait(stage)]
+    for _ in range(5):
+        torn(stage, "part")
+        waits.append(wait(stage))
+    assert waits == [1, 2, 4, 6, 6, 6]
+    stage.frontier.close()
+
+
+def test_a_page_that_is_whole_again_has_the_interval_it_had(tmp_path: Path) -> None:
+    stage = Stage(tmp_path / "frontier", replace(PATIENT, policy="interval"))
+    stage.find()
+    for number in range(9):
+        stage.visit(digest=str(number), main=number + 1)
+        usual = wait(stage)
+    for _ in range(4):
+        torn(stage, "part")
+        longer = wait(stage)
+    stage.visit(digest="9", main=10)
+    assert changes(stage) == (9, 9)
+    assert wait(stage) <= usual < longer
     stage.frontier.close()
 
 

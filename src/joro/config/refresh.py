@@ -31,8 +31,8 @@ class Refresh:
     )
     visits_per_day: int = setting(
         0,
-        "visits to known pages, all robots together; watched sources and cycles come on top; 0 = as many as"
-        " sockets and politeness allow",
+        "visits to known pages, all robots together; second visits, watched sources, cycles and what"
+        " most_interval_s takes come on top; 0 = as many as sockets and politeness allow",
         least=0,
     )
     visits_per_change: int = setting(

@@ -232,6 +232,16 @@ def failed(watched: Watched, now: float) -> Watched:
     return _due(msgspec.structs.replace(watched, failures=watched.failures + 1), now)
 
 
+def told_nothing(before: Watched, after: Watched) -> bool:
+    """Was a visit to a source for nothing? It failed, or nothing came and the list is as before.
+
+    A restless list is another one each time, and tells as little as one that stays.
+    """
+    if after.failures:
+        return True
+    return after.arrivals.silent_s > 0.0 and (after.marks == before.marks or after.is_restless)
+
+
 def _due(watched: Watched, now: float) -> Watched:
     polling = POLLING[watched.kind]
     pause_s = interval_s(watched.arrivals, watched.entries, watched.hints, polling)

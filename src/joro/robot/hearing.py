@@ -20,6 +20,7 @@ from joro.discover.watch import Signal
 from joro.model import Outcome
 from joro.robot.lessons import STATE, dated
 from joro.robot.planner import Planner
+from joro.robot.sights import Sights
 from joro.schedule import change, prior, signals
 from joro.store.calendar import Entries
 from joro.store.frontier import Frontier
@@ -27,6 +28,8 @@ from joro.store.records import PageRecord, Upkeep
 from joro.url import fingerprint, server_of
 
 _GONE = Outcome.GONE.value
+#: The version of dates of pages given up, which no record names.
+GIVEN_UP = 0
 
 #: The dates of pages by what they cost and are worth now.
 Dates = Callable[[Entries], NDArray[np.float64]]
@@ -37,6 +40,7 @@ class Hearing:
 
     def __init__(self, frontier: Frontier, planner: Planner, dates: Dates, least_interval_s: float) -> None:
         self._frontier = frontier
+        self._sights = Sights(frontier.sources)
         self._planner = planner
         self._dates = dates
         self._least_interval_s = least_interval_s
@@ -46,7 +50,7 @@ class Hearing:
         """Note signals that a source had, read so long after the last time; visit pages sooner for them.
 
         A source has dates of its own, and a page that waits already cannot wait any sooner. One given up as
-        gone is looked for once more: the servers of such pages.
+        gone is looked for once more: the servers of such pages. One that broke off waits for its date.
         """
         latest = {fingerprint(signal.url): signal.time for signal in told}
         records = self._frontier.records(np.array(list(latest), np.uint64))
@@ -58,20 +62,38 @@ class Hearing:
             after[record.url] = structs.replace(
                 care, signals=care.signals + 1, told_at=time, told_every_s=every_s
             )
-            if self._quality_of(record) != signals.NONE and not self._frontier.waits(record):
+            is_believed = self._quality_of(record) != signals.NONE and not care.torn
+            if is_believed and not self._frontier.waits(record):
                 believed.append(record)
         if believed:
             self._move(believed, after, now)
         for record in records:
             if record is not None and record.url in after:
                 self._frontier.keep_page(structs.replace(record, upkeep=after[record.url]))
-        return [server_of(record.url) for record in records if record is not None and self._is_back(record)]
+        return [
+            server_of(record.url) for record in records if record is not None and self._is_back(record, now)
+        ]
 
-    def _is_back(self, record: PageRecord) -> bool:
-        """Does a page wait again that had been given up, now that its server calls it changed since?"""
+    def _is_back(self, record: PageRecord, now: float) -> bool:
+        """Does a page wait again that had been given up, now that its server calls it changed since?
+
+        One that was gone all the same when it was last called so waits for its moment: a server that dates
+        all it lists with today would have it looked for at every reading.
+        """
         if record.upkeep is not None or record.outcome != _GONE:
             return False
-        if not self._frontier.wait_again(record, first=True):
+        sight = self._sights.of(record.url)
+        if sight.deaf_until <= now:
+            return self.look_again(record)
+        if sight.announced <= record.time:  # told for the first time since
+            names = np.array([fingerprint(server_of(record.url))], np.uint64)
+            once = Upkeep(version=GIVEN_UP, due=sight.deaf_until)
+            self._frontier.calendar.push(dated([fingerprint(record.url)], names, [once], np.array([now])))
+        return False
+
+    def look_again(self, record: PageRecord) -> bool:
+        """Let a page wait once more that had been given up; False when it waits already, or is not gone."""
+        if record.outcome != _GONE or not self._frontier.wait_again(record, first=True):
             return False
         self._frontier.server(server_of(record.url)).due += 1
         return True

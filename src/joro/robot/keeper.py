@@ -27,7 +27,7 @@ from joro.model import PASSING, Known, Outcome, Page, Response, Truncated, Visit
 from joro.parse.dates import moment
 from joro.parse.page import document_of
 from joro.robot.batches import Batches
-from joro.robot.hearing import Hearing
+from joro.robot.hearing import GIVEN_UP, Hearing
 from joro.robot.lessons import STATE, Lesson, Lessons, dated, looked_at
 from joro.robot.planner import Planner, PlanReport
 from joro.robot.policy import Policy
@@ -191,6 +191,8 @@ class Keeper:
         Its record knows since when, so that a late visit is noticed.
         """
         care = record.upkeep if record is not None else None
+        if record is not None and care is None and version == GIVEN_UP:
+            return server_of(record.url) if self._hearing.look_again(record) else ""
         if record is None or care is None or care.version != version:
             return ""
         if not self._frontier.wait_again(record, first=True, urgent=care.polled):
@@ -313,8 +315,9 @@ class Keeper:
     ) -> Lesson:
         care = before.upkeep if before is not None else None
         lesson = Lesson(visit.page, visit.time, care, None, server=server)
-        if care is not None and care.captured_at and is_part(visit):  # as little as a failure
-            lesson.after = structs.replace(care, torn=True, absences=0)
+        if care is not None and care.seen_at and is_part(visit):  # as a failure; some answers never end
+            longer_s = min(2.0 * care.interval_s, self._settings.most_interval_s)
+            lesson.after = structs.replace(care, torn=True, absences=0, interval_s=longer_s)
         elif visit.outcome is _OK or visit.outcome in KEPT:
             lesson.after, lesson.is_seen = seen(visit, care, digest, main), True
             is_new = lesson.after.captured_at == visit.time

@@ -45,7 +45,7 @@ _SUMMED = (
 #: Before the first page has a wish no server can give anything; no price fits a budget of nothing.
 LEAST_BUDGET_PER_S = 1e-12
 #: So much more than was asked for is told, and what may have asked for it.
-NOTABLY, ON_TOP = 1.1, "watched sources, cycles or most_interval_s"
+NOTABLY, ON_TOP = 1.1, "second visits, watched sources, cycles or most_interval_s"
 #: Pages looked at in a round, to learn what pages are like and what a visit must be worth.
 SAMPLE = 4_096
 #: Pages are looked at again after so much of the time until their visit, as long as prices move.

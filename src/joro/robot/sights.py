@@ -24,6 +24,7 @@ class Sight(msgspec.Struct, array_like=True):
     is_guess: bool = False  # nobody named it
     announced: float = 0.0  # when a source last told that the page has changed
     redirects: int = 0  # in a row that led there
+    deaf_until: float = 0.0  # what is announced before is not heard at once: last time it was for nothing
 
     @property
     def is_source(self) -> bool:

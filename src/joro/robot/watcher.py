@@ -35,6 +35,7 @@ from joro.discover.watch import (
     Watched,
     failed,
     portions,
+    told_nothing,
 )
 from joro.discover.watch import unchanged as unchanged_since
 from joro.discover.watch import watch as first_watched
@@ -79,6 +80,7 @@ class Watcher:
         # Who takes in no new pages must not read what is new either: it would be known then, and lost.
         self.enabled = settings.enabled and settings.watch and discovers
         self._guesses = settings.guess_sitemaps
+        self._most_interval_s = settings.most_interval_s
         self._keeper = keeper
         self._boundary = boundary
         self._neighbours = neighbours
@@ -115,8 +117,8 @@ class Watcher:
         self._look_around(visit, page, outline)  # which may name this very page
         sight = self._sights.of(page.url)
         care = before.upkeep if before is not None else None
-        if before is not None and sight.announced:
-            self._compare(visit, before, sight.announced, digest, outline)
+        if before is not None and sight.announced and not sight.is_source:
+            sight = self._compare(visit, before, sight, digest, outline)
         same = visit.outcome is Outcome.NOT_MODIFIED or (
             care is not None and bool(digest) and digest == care.body and not care.torn
         )  # of a source that was torn off, the rest has not been read
@@ -129,6 +131,8 @@ class Watcher:
         else:
             watched = self._source(visit, page, sight, outline, is_same=same)
             is_polled = watched is not None
+            if watched is not None and sight.watched is not None and told_nothing(sight.watched, watched):
+                sight = _in_vain(sight, visit, before, POLLING[watched.kind].most_s)
         hops = page.hops if watched is not None else 0
         if watched is not sight.watched or hops != sight.hops:
             self._sights.keep(page.url, structs.replace(sight, watched=watched, hops=hops))
@@ -267,23 +271,24 @@ class Watcher:
         assert watched is not None
         if is_same and watched.readings:
             return unchanged_since(watched, visit.time)
+        looked_at = watched  # nothing there is left to be read, if all of it came
+        if visit.outcome is Outcome.OK and not is_part(visit):
+            looked_at = structs.replace(watched, read_at=visit.time)
         if outline is not None and not outline.follow:  # it asks us to leave its entries alone
-            return None if sight.is_guess and not watched.readings else failed(watched, visit.time)
+            return None if sight.is_guess and not watched.readings else failed(looked_at, visit.time)
         if visit.outcome is Outcome.OK and visit.response is not None:
             kind, entries, hints = _opened(watched.kind, page.url, visit.response)
             if kind:
                 return self._read(
                     visit.time, page, sight, structs.replace(watched, kind=kind), entries, hints
                 )
-            if not watched.readings:  # it was looked at, so nothing there is left to be read
-                watched = structs.replace(watched, read_at=visit.time)
         if visit.outcome is Outcome.REDIRECT and outline is not None and outline.links:
             depth, redirects = sight.depth, sight.redirects + 1
             home, target = watched.home, outline.links[0]
             self.watch(watched.kind, target, page, visit.time, home=home, depth=depth, redirects=redirects)
         if sight.is_guess and not watched.readings and visit.response is not None:
             return None
-        return failed(watched, visit.time)
+        return failed(looked_at, visit.time)
 
     def _read(
         self,
@@ -319,14 +324,17 @@ class Watcher:
             listed = there.watched
             if listed is None or there.depth > depth:
                 self.watch(SITEMAP, url, page, now, home=home, depth=depth)
-            elif listed.kind != INDEX or now - listed.read_at >= POLLING[INDEX].least_s:
-                self._keeper.urge(url)  # but two indexes that call each other new do so for ever
+            elif now >= there.deaf_until and (
+                listed.kind != INDEX or now - listed.read_at >= POLLING[INDEX].least_s
+            ):  # two indexes that call each other new do so for ever
+                self._announce([url], now)
+                self._keeper.urge(url)
 
     def _take_signals(self, findings: Findings, now: float, every_s: float) -> None:
         """Known pages changed, it is said; who has told the truth so far is believed."""
         if findings.signals:
+            self._keeper.hear(findings.signals, every_s)  # which looks whether they were announced before
             self._announce([signal.url for signal in findings.signals], now)
-            self._keeper.hear(findings.signals, every_s)
 
     def _announce(self, urls: Iterable[str], now: float) -> None:
         for url in urls:
@@ -342,21 +350,27 @@ class Watcher:
         ]
 
     def _compare(
-        self, visit: Visit, before: PageRecord, announced: float, digest: str, outline: Outline | None
-    ) -> None:
+        self, visit: Visit, before: PageRecord, sight: Sight, digest: str, outline: Outline | None
+    ) -> Sight:
         """Had the page changed when its server said so, and had it not when the server was silent?"""
-        care = before.upkeep
-        if care is None or not care.captured_at or is_part(visit):
-            return
-        if visit.outcome not in (Outcome.OK, Outcome.NOT_MODIFIED):
-            return
+        care, changed = before.upkeep, False
+        if care is None:  # given up
+            if visit.outcome is not Outcome.GONE or sight.announced <= before.time:
+                return sight
+            sight = _in_vain(sight, visit, before, self._most_interval_s)
+            self._sights.keep(visit.page.url, sight)
+        else:
+            is_there = visit.outcome in (Outcome.OK, Outcome.NOT_MODIFIED)
+            if not is_there or not care.captured_at or is_part(visit):
+                return sight
+            changed = is_changed(visit, care, digest, outline.main if outline is not None else 0)
+        seen_at = _seen_at(before)
         lookout = self._sights.lookout(visit.page.server)
         lookout.trust.book(
-            announced=announced > care.seen_at,
-            changed=is_changed(visit, care, digest, outline.main if outline is not None else 0),
-            elapsed_s=visit.time - care.seen_at,
+            announced=sight.announced > seen_at, changed=changed, elapsed_s=visit.time - seen_at
         )
         self._sights.keep_lookout(visit.page.server, lookout)
+        return sight
 
     def _follow_news(self, taken: Page, page: Page, sight: Sight, outline: Outline) -> None:
         """News that redirects comes first where it leads, too, if that is on its own domain and not known.
@@ -376,16 +390,31 @@ class Watcher:
         near = self._boundary.within(urls, page.hops + 1) if urls else []
         for url in near:
             if self._neighbours.is_ours(url):
-                sight = structs.replace(self._sights.of(url), hops=page.hops + 1, redirects=redirects)
-                self._sights.keep(url, sight)
+                sight = self._sights.of(url)
+                hops = self._nearest(url, sight, page.hops + 1)
+                self._sights.keep(url, structs.replace(sight, hops=hops, redirects=redirects))
         if near:
             self._register(near, page, urgent=True)
+
+    def _nearest(self, url: str, sight: Sight, hops: int) -> int:
+        """Links from a seed to a page in a hurry, fewer where it waits already: seeds wait as urgent ones."""
+        place = self._frontier.place_of(server_of(url), fingerprint(url), range(hops))
+        if place is None:
+            return min(sight.hops or hops, hops)
+        return min(place[0][-9] or sight.hops, hops)
 
     def _last_visits(self, urls: list[str]) -> list[float | None]:
         """When each page was last there, or looked for if it never was: a visit that failed saw nothing."""
         marks = np.fromiter(map(fingerprint, urls), np.uint64, len(urls))
         records = self._frontier.records(marks)
         return [_seen_at(record) if record is not None else None for record in records]
+
+
+def _in_vain(sight: Sight, visit: Visit, before: PageRecord | None, most_s: float) -> Sight:
+    """What was announced for nothing is not heard of for twice the time since the visit before."""
+    if before is None or sight.announced <= before.time:
+        return sight
+    return structs.replace(sight, deaf_until=visit.time + min(2.0 * (visit.time - before.time), most_s))
 
 
 def _seen_at(record: PageRecord) -> float:
