@@ -61,7 +61,7 @@ def wait_again(
 
 
 def _forget_turned_away(frontier: Frontier) -> None:
-    """Whoever has no page waits to be found: eight bytes of memory for each that has."""
+    """Whoever has no page waits to be found: nine bytes of memory for each that has."""
     marks = array("Q")
     for kind in (b"p", b"q"):
         marks.extend(int.from_bytes(key[-8:], "big") for key, _ in frontier.scan(kind))
