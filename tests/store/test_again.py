@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from time import process_time
 
+import numpy as np
 import pytest
 
 from joro.model import Outcome, Page, Visit
@@ -260,6 +261,31 @@ def test_a_seed_that_a_quota_turned_away_is_judged_by_the_quota_of_today(directo
     new = f"{A}/new"
     assert [sown(directory, [new], quota).counts.over_quota for quota in (3, 3, 4)] == [1, 1, 0]
     assert waiting(directory) == [Page(new, 0, A)]
+
+
+def test_a_seed_that_a_quota_turned_away_in_this_very_run_is_judged_anew_too(directory: Path) -> None:
+    """As after a kill, when the archive is replayed: then it was met a moment ago."""
+    frontier, new = Frontier(directory), f"{A}/new"
+    frontier.add([new], 1, found_on=SEED)
+    frontier.settle(lambda _: 3)
+    frontier.commit(None)
+    sow(frontier, [new], lambda: frontier.settle(lambda _: 4))
+    frontier.commit(None)
+    counts = frontier.counts
+    assert (counts.found, counts.over_quota) == (4, 0)
+    frontier.close()
+    assert waiting(directory) == [Page(new, 0, A)]
+
+
+def test_a_seed_that_is_turned_away_once_more_is_known_as_before(directory: Path) -> None:
+    frontier, new = Frontier(directory), f"{A}/new"
+    for _ in range(2):
+        sow(frontier, [new], lambda: frontier.settle(lambda _: 3))
+        frontier.settle(lambda _: 3)
+        frontier.commit(None)
+        assert frontier.counts.over_quota == 1
+    assert frontier.seen.are_known(np.array([fingerprint(new)], np.uint64)).tolist() == [True]
+    frontier.close()
 
 
 def test_a_seed_that_stays_a_trap_counts_as_one_however_often_it_is_given(directory: Path) -> None:

@@ -94,7 +94,7 @@ def sow(frontier: Frontier, seeds: list[str], settle: Callable[[], object]) -> l
 
 def _judge_anew(frontier: Frontier, turned_away: dict[int, str], settle: Callable[[], object]) -> None:
     """Nobody knows what turned each away: those let in now count no longer, the others as they did."""
-    frontier.seen.forget(np.array(list(turned_away), np.uint64))
+    frontier.forget(turned_away)
     counts, before = frontier.counts, structs.replace(frontier.counts)
     frontier.add(turned_away.values(), 0)
     settle()
