@@ -17,6 +17,9 @@ from msgspec import Struct, field
 
 DAY_S = 86_400.0
 
+#: Kinds of source: a page that is watched for what is new elsewhere.
+FEED, SITEMAP, INDEX, FRONT = "feed", "sitemap", "index", "front"
+
 
 class Outcome(enum.Enum):
     """What became of one visit. The web's failures are observations, never exceptions."""

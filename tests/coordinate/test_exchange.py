@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from joro.coordinate.beat import Link
 from joro.coordinate.exchange import Exchange
+from joro.coordinate.mail import sound
 from joro.coordinate.report import Report, is_quiet
 from joro.coordinate.share import Share
 from joro.store.frontier import Frontier
@@ -133,3 +136,48 @@ def test_after_a_damaged_batch_all_are_done(tmp_path: Path) -> None:
     both = sender.exchange, reader.exchange
     assert is_quiet([Report(idle=True, sent=one.sent, read=one.read) for one in both])
     assert not reader.exchange.has_mail()
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_whatever_a_disk_does_to_a_batch_nobody_gets_a_link_that_was_not_sent_or_cannot_be_followed(
+    tmp_path: Path, sealed: bool
+) -> None:
+    """Each byte in turn, in three ways. Without a checksum, as it once was, some of that passes unseen."""
+    sender, reader = Post(tmp_path, 0), Post(tmp_path, 1)
+    links = [link("x"), link("y")]
+    for each in links:
+        sender.exchange.offer(each)
+    sender.commit()
+    (path,) = (tmp_path / "exchange" / "0-1").iterdir()
+    whole = path.read_bytes() if sealed else msgspec.msgpack.encode(links)
+    path.unlink()
+    for number, (place, change) in enumerate(itertools.product(range(len(whole)), (0x01, 0x80, 0xFF)), 1):
+        path = path.with_name(f"{number:010d}")
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ change]) + whole[place + 1 :])
+        found = reader.exchange.before_commit()
+        assert reader.exchange.read[0] == number
+        assert found == [] if sealed else sound(found) == found
+        path.unlink()
+
+
+def test_a_batch_without_a_checksum_is_read_and_a_link_in_it_that_nobody_can_follow_is_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As the version before wrote it; robots that took such links in ended at every start."""
+    reader, odd = Post(tmp_path, 1), Link("http://c.exa", 1, 0, "http://b.example/")
+    batch = msgspec.msgpack.encode([link("x"), odd, Link("http://c.example:99999999/y", 1), link("y")])
+    (tmp_path / "exchange" / "0-1" / "0000000001").write_bytes(batch)
+    assert [reader.commit(), reader.commit()] == [["http://c.example/x", "http://c.example/y"], []]
+    (line,) = (record.message for record in caplog.records)
+    assert line.startswith("2 links left out that nobody can follow, like Link(url='http://c.exa'")
+
+
+def test_a_batch_that_is_no_utf8_is_told_once_and_holds_nobody_up(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    reader = Post(tmp_path, 1)
+    path = tmp_path / "exchange" / "0-1" / "0000000001"
+    path.write_bytes(msgspec.msgpack.encode([link("x")]).replace(b"example/x", b"ex\xe1mple/x"))
+    assert [reader.commit(), reader.commit()] == [[], []]
+    (line,) = (record.message for record in caplog.records)
+    assert f"the links in {path} are lost" in line

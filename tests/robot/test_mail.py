@@ -1,51 +1,21 @@
+"""What comes from others and nobody can use."""
+
 from __future__ import annotations
 
 import asyncio
-import logging
+from pathlib import Path
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+import msgspec
 
+from joro.clock import FakeClock
+from joro.config import Config
 from joro.coordinate.beat import Changes, Late, Link, Links
-from joro.robot.mail import sound
+from joro.coordinate.share import Share
+from joro.robot import Robot
 from joro.store.collection import Collection
-from tests.robot.test_member import collection, link, ours, runner
+from tests.robot.test_member import START, A, collection, link, ours, runner
 
 __all__ = ["collection", "runner"]
-
-A, B = "http://a.example", "http://b.example"
-GOOD = [Link(f"{A}/1", 1, 0, f"{B}/"), Link(f"{A}/seed", 0), Link(f"{A}/feed", 255, 255, f"{B}/", "feed")]
-
-
-@pytest.mark.parametrize(
-    "odd",
-    [
-        Link(f"{A}/2", -1),
-        Link(f"{A}/2", 256),
-        Link(f"{A}/2", 1, 256),
-        Link(f"{A}/2", 1, -1),
-        Link(f"{A}/2", 1, 0, "nowhere"),
-        Link(f"{A}/2", 1, 0, "", "feed"),
-        Link(f"{A}/2", 1, urgent=True),
-        Link(f"{A}/2", 1, 0, f"{B}/", "riddle"),
-        Link("nowhere", 1),
-        Link("", 1),
-        Link(f"{A}/../2", 1),
-    ],
-)
-def test_a_link_that_nobody_can_follow_is_left_out_with_a_word(
-    odd: Link, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.WARNING):
-        assert sound([GOOD[0], odd, *GOOD[1:]]) == GOOD
-    assert caplog.messages == [f"1 links left out that nobody can follow, like {odd!r}"]
-
-
-@given(st.lists(st.builds(Link, st.text(), st.integers(), st.integers(), st.text(), st.text())))
-def test_whatever_another_machine_sends_only_what_is_sound_gets_through(links: list[Link]) -> None:
-    assert sound([*links, *GOOD])[-3:] == GOOD
-    assert all(link.url.startswith("http") and 0 <= link.hops <= 255 for link in sound(links))
 
 
 def test_a_robot_goes_on_whatever_another_tells_of_its_servers(
@@ -59,3 +29,23 @@ def test_a_robot_goes_on_whatever_another_tells_of_its_servers(
         await desk.close()
 
     runner.run(scenario())
+
+
+def test_a_robot_starts_whatever_a_disk_has_made_of_a_batch(tmp_path: Path, runner: asyncio.Runner) -> None:
+    urls = ["http://c.exa", "http://c.example:99999999/", "\x01", "http://c.example/"]
+    batch = msgspec.msgpack.encode([Link(url, 1, 0, f"{A}/") for url in urls])
+
+    async def waits() -> bool:
+        robot = Robot(Collection.open(tmp_path / "c"), FakeClock(START), share=Share(0, 2))
+        found = robot.frontier.queued(urls[-1])
+        robot.stop()
+        await robot.collect([])
+        return found is not None
+
+    box = Collection.create(tmp_path / "c", Config()).frontier / "exchange" / "1-0"
+    box.mkdir(parents=True)
+    (box / "0000000001").write_bytes(batch)
+    (box / "0000000002").write_bytes(batch.replace(b"c.example/", b"c.\xe1xample/"))
+    assert runner.run(waits())
+    assert runner.run(waits())
+    assert [path.name for path in box.iterdir()] == ["0000000002.damaged"]

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import process_time
+from typing import Any
 
+import numpy as np
 import pytest
 
 from joro.model import Outcome, Page, Visit
@@ -260,6 +262,58 @@ def test_a_seed_that_a_quota_turned_away_is_judged_by_the_quota_of_today(directo
     new = f"{A}/new"
     assert [sown(directory, [new], quota).counts.over_quota for quota in (3, 3, 4)] == [1, 1, 0]
     assert waiting(directory) == [Page(new, 0, A)]
+
+
+def test_a_seed_that_a_quota_turned_away_in_this_very_run_is_judged_anew_too(directory: Path) -> None:
+    """As after a kill, when the archive is replayed: then it was met a moment ago."""
+    frontier, new = Frontier(directory), f"{A}/new"
+    frontier.add([new], 1, found_on=SEED)
+    frontier.settle(lambda _: 3)
+    frontier.commit(None)
+    sow(frontier, [new], lambda: frontier.settle(lambda _: 4))
+    frontier.commit(None)
+    counts = frontier.counts
+    assert (counts.found, counts.over_quota) == (4, 0)
+    frontier.close()
+    assert waiting(directory) == [Page(new, 0, A)]
+
+
+def test_a_seed_that_is_turned_away_once_more_is_known_as_before(directory: Path) -> None:
+    frontier, new = Frontier(directory), f"{A}/new"
+    for _ in range(2):
+        sow(frontier, [new], lambda: frontier.settle(lambda _: 3))
+        frontier.settle(lambda _: 3)
+        frontier.commit(None)
+        assert frontier.counts.over_quota == 1
+    assert frontier.seen.are_known(np.array([fingerprint(new)], np.uint64)).tolist() == [True]
+    frontier.close()
+
+
+class Counted:
+    """A database that counts what is looked up."""
+
+    def __init__(self, frontier: Frontier) -> None:
+        self._inside: Any = frontier._db
+        self.asked = 0
+
+    def __getattr__(self, name: str) -> object:
+        self.asked += name in ("get", "iter")
+        return getattr(self._inside, name)
+
+
+def test_what_waits_at_a_server_is_looked_up_once_not_for_each_seed_it_turned_away(tmp_path: Path) -> None:
+    """256 times for each of them it was: seeds by the thousand held up every start for seconds."""
+    frontier = Frontier(tmp_path)
+    seeds = [f"{A}/{number}" for number in range(200)]
+    for _ in range(2):
+        counted = frontier._db = Counted(frontier)  # type: ignore[assignment]
+        sow(frontier, seeds, lambda: frontier.settle(lambda _: 10))
+        frontier.settle(lambda _: 10)
+        frontier._db = counted._inside
+        frontier.commit(None)
+    assert frontier.counts.over_quota == 190
+    assert counted.asked < 4 * len(seeds)
+    frontier.close()
 
 
 def test_a_seed_that_stays_a_trap_counts_as_one_however_often_it_is_given(directory: Path) -> None:

@@ -385,3 +385,15 @@ def test_it_is_seen_after_a_restart_too_and_whatever_was_taken_before(tmp_path: 
     assert not again.is_urgent(SERVER)
     assert len(take_all(again)) == 2
     assert not again.is_urgent(SERVER)
+
+
+def test_it_knows_at_which_distances_pages_of_a_server_wait(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path)
+    for number, hops in enumerate((0, 3, 3, 255)):
+        frontier.add([f"http://a.example/{number}"], hops)
+    frontier.add(["http://a.example:8080/x"], 7)
+    frontier.settle(lambda _: 100)
+    frontier.commit(None)
+    assert frontier.places("http://a.example") == [0, 3, 255]
+    assert frontier.places("http://nobody.example") == []
+    frontier.close()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -75,3 +76,26 @@ def test_what_is_forgotten_is_new_again_and_all_else_stays_known(tmp_path: Path)
     seen.forget(marks(2, 2**60, 9))
     assert seen.add(marks(1, 2, 3, 2**60, 2**60 + 1)).tolist() == [1, 3]
     assert len(SeenSet(tmp_path)) == 3
+
+
+def test_only_what_is_kept_stays_known_however_often_it_is_named(tmp_path: Path) -> None:
+    seen = SeenSet(tmp_path)
+    seen.add(marks(0, 1, 2, 2**58, 2**60, 2**64 - 1))
+    seen.keep_only(marks(2**64 - 1, 1, 0, 1, 2**58, 7, 2**58))
+    assert seen.add(marks(0, 1, 2, 2**58, 2**60, 2**64 - 1)).tolist() == [2, 4]
+    seen.keep_only(marks())
+    assert len(SeenSet(tmp_path)) == 0
+
+
+def test_to_keep_many_takes_no_memory_beside_theirs(tmp_path: Path) -> None:
+    """Every page of a collection is named: a copy, and sorting it, took three times as much."""
+    kept = np.random.default_rng(1).integers(0, 2**64, 500_000, np.uint64)
+    seen = SeenSet(tmp_path)
+    seen.add(kept[:50_000])
+    seen.merge()
+    tracemalloc.start()
+    seen.keep_only(kept)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(seen) == 50_000
+    assert most < kept.nbytes / 10

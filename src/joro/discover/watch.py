@@ -30,13 +30,15 @@ from numpy.typing import NDArray
 from joro.discover.arrivals import Arrivals, Polling, first_arrivals, interval_s, next_poll
 from joro.discover.trust import Trust, is_announced
 from joro.model import DAY_S, Entry, PollHints
+from joro.model import FEED as FEED
+from joro.model import FRONT as FRONT
+from joro.model import INDEX as INDEX
+from joro.model import SITEMAP as SITEMAP
 from joro.url import fingerprint, host_of, registrable_domain
 
 #: When each of these pages was last visited: 0.0 = it waits for its first visit, None = we never heard of it.
 LastVisits = Callable[[list[str]], list[float | None]]
 
-#: Kinds of source.
-FEED, SITEMAP, INDEX, FRONT = "feed", "sitemap", "index", "front"
 PORTION = 1_000
 #: News is urgent for so long; an older article is an article.
 NEWS_AGE_S = 2 * DAY_S

@@ -40,11 +40,11 @@ from joro.coordinate.beat import (
     encode,
 )
 from joro.coordinate.jetstream import Straight
+from joro.coordinate.mail import sound
 from joro.coordinate.portions import posts
 from joro.coordinate.units import server_in
 from joro.errors import CollectionError
 from joro.model import Visit
-from joro.robot.mail import sound
 from joro.robot.pieces import Pieces
 from joro.robot.premises import Premises
 from joro.robot.pulse import Pulse

@@ -9,6 +9,7 @@ Never: touches the archive: what was collected stays, whatever the next visit br
 
 from __future__ import annotations
 
+import functools
 from array import array
 from collections.abc import Callable
 from itertools import compress
@@ -61,7 +62,7 @@ def wait_again(
 
 
 def _forget_turned_away(frontier: Frontier) -> None:
-    """Whoever has no page waits to be found: eight bytes of memory for each that has."""
+    """Whoever has no page waits to be found: nine bytes of memory for each that has."""
     marks = array("Q")
     for kind in (b"p", b"q"):
         marks.extend(int.from_bytes(key[-8:], "big") for key, _ in frontier.scan(kind))
@@ -81,10 +82,11 @@ def sow(frontier: Frontier, seeds: list[str], settle: Callable[[], object]) -> l
     """
     marks = np.fromiter(map(fingerprint, seeds), np.uint64, len(seeds))
     known = frontier.seen.are_known(marks)
+    places = functools.cache(frontier.places)  # of many seeds at few servers
     turned_away = {
         mark: url
         for url, mark in zip(compress(seeds, known), marks[known].tolist(), strict=True)
-        if not _is_sown(frontier, url, mark)
+        if not _is_sown(frontier, url, mark, places)
     }
     if turned_away:
         _judge_anew(frontier, turned_away, settle)
@@ -94,7 +96,7 @@ def sow(frontier: Frontier, seeds: list[str], settle: Callable[[], object]) -> l
 
 def _judge_anew(frontier: Frontier, turned_away: dict[int, str], settle: Callable[[], object]) -> None:
     """Nobody knows what turned each away: those let in now count no longer, the others as they did."""
-    frontier.seen.forget(np.array(list(turned_away), np.uint64))
+    frontier.forget(turned_away)
     counts, before = frontier.counts, structs.replace(frontier.counts)
     frontier.add(turned_away.values(), 0)
     settle()
@@ -104,17 +106,17 @@ def _judge_anew(frontier: Frontier, turned_away: dict[int, str], settle: Callabl
     counts.trapped = before.trapped - min(let_in - over, before.trapped)
 
 
-def _is_sown(frontier: Frontier, url: str, mark: int) -> bool:
+def _is_sown(frontier: Frontier, url: str, mark: int, places: Callable[[str], list[int]]) -> bool:
     """Is a page that was seen before among the pages known, now as a seed?"""
-    record = frontier.visited(mark)
+    server, record = server_of(url), frontier.visited(mark)
     if record is None:
-        return frontier.plant(url)
+        return frontier.plant(url, places(server))
     if record.hops:
         seed = structs.replace(_unconditional(record), hops=0, found_on=NO_MARK, cgi_hops=0)
         frontier.keep_page(seed)
-        if not (frontier.waits(record) and frontier.plant(url)):
+        if not (frontier.waits(record) and frontier.plant(url, places(server))):
             frontier.wait_again(seed)
-        _ask_rules_again(frontier, server_of(url))
+        _ask_rules_again(frontier, server)
     return True
 
 

@@ -45,7 +45,7 @@ from rocksdict import WriteBatch
 from joro.model import Outcome, Page, Visit
 from joro.store import accounts
 from joro.store.calendar import Calendar
-from joro.store.queue import DUE, NO_MARK, QUEUE_LIMIT, URGENT, Queue, page_of, queue_key, queue_value
+from joro.store.queue import DUE, NO_MARK, URGENT, Queue, page_of, queue_key, queue_value
 from joro.store.records import Counts, PageRecord, RobotsRecord, ServerRecord, Upkeep
 from joro.store.rocks import opened, translated
 from joro.store.seen import Marks, SeenSet
@@ -146,6 +146,11 @@ class Frontier(Written):
     def meet(self, url: str) -> None:
         """From now on the URL was met. For links to other robots."""
         self._recent.add(url)
+
+    def forget(self, turned_away: dict[int, str]) -> None:
+        """These links, by their marks, were never met: whoever has no page may get one when it is added."""
+        self.seen.forget(np.array(list(turned_away), np.uint64))
+        self._recent.difference_update(turned_away.values())
 
     def settle(self, quota: Callable[[str], int], admit: Admission = lambda urls, source: urls) -> list[str]:
         """Let those links wait that are new, worth it, and within the quota of their server.
@@ -323,10 +328,13 @@ class Frontier(Written):
     def _waiting(self, queue: Queue, server: str, mark: int) -> tuple[bytes, bytes | None]:
         return queue.find(mark) or self.place_of(server, mark) or (b"", None)
 
-    def plant(self, url: str) -> bool:
-        """Let a page that waits by links wait as a seed; False when it does not wait. Before any is taken."""
+    def plant(self, url: str, places: Iterable[int]) -> bool:
+        """Let a page that waits by links wait as a seed; False when it does not wait. Before any is taken.
+
+        `places` are those of its server.
+        """
         server, mark = server_of(url), fingerprint(url)
-        place = self.place_of(server, mark)
+        place = self.place_of(server, mark, places)
         seed = queue_key(server, URGENT, mark), queue_value(NO_MARK, 0, url)
         if place is not None and place != seed:
             self.let_sleep(server)  # and wake with what is on disk after the next commit
@@ -489,11 +497,4 @@ class Frontier(Written):
         self._db.close()
 
     def _refill(self, server: str, queue: Queue) -> None:
-        for key, value in self.scan(b"q" + server.encode() + b"\0", queue.disk_from):
-            if key in queue.taken:
-                continue
-            if len(queue.heap) == QUEUE_LIMIT:
-                queue.disk_from = key
-                return
-            queue.heap.append((key, value))
-        queue.more = False
+        queue.refill(self.scan(b"q" + server.encode() + b"\0", queue.disk_from))

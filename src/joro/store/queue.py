@@ -7,6 +7,7 @@ Never: touches the disk; `frontier` does.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 
 from joro.model import Page
 
@@ -42,6 +43,17 @@ class Queue:
         self.heap = [entry for entry in self.heap if entry[0] != key]
         heapq.heapify(self.heap)
         self.taken[key] = value
+
+    def refill(self, on_disk: Iterable[tuple[bytes, bytes]]) -> None:
+        """Bring into memory, where nothing is left, what waits on disk from `disk_from` on."""
+        for key, value in on_disk:
+            if key in self.taken:
+                continue
+            if len(self.heap) == QUEUE_LIMIT:
+                self.disk_from = key
+                return
+            self.heap.append((key, value))
+        self.more = False
 
     def trim(self) -> None:
         """Leave to the disk what exceeds QUEUE_LIMIT; only right after a commit."""

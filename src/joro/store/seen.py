@@ -112,12 +112,16 @@ class SeenSet:
                 self._replace(number, part[stays])
 
     def keep_only(self, marks: Marks) -> None:
-        """Let all other fingerprints be unknown again, in memory and on disk."""
+        """Let all other fingerprints be unknown again, in memory and on disk.
+
+        `marks` are sorted where they lie: they may be as many as there are pages.
+        """
         self.merge()
-        kept = np.unique(marks)
-        bounds = np.searchsorted(kept >> _SHIFT, np.arange(PARTITIONS + 1, dtype=np.uint64)).tolist()
+        marks.sort()
+        starts = np.arange(PARTITIONS, dtype=np.uint64) << _SHIFT
+        bounds = [*np.searchsorted(marks, starts).tolist(), len(marks)]
         for number, part in enumerate(self._parts):
-            stays = _contains(kept[bounds[number] : bounds[number + 1]], part)
+            stays = _contains(marks[bounds[number] : bounds[number + 1]], part)
             if not stays.all():
                 self._replace(number, part[stays])
 

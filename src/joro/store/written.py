@@ -87,6 +87,17 @@ class Written:
                 return key, found
         return None
 
+    def places(self, server: str) -> list[int]:
+        """At how many links from a seed pages of a server wait, as of the last commit; few numbers."""
+        prefix, found = b"q" + server.encode() + b"\0", list[int]()
+        while not found or found[-1] < 255:
+            start = queue_key(server, found[-1] + 1 if found else 0, 0)
+            key, _ = next(self.scan(prefix, start), (b"", b""))
+            if not key:
+                break
+            found.append(key[-9])
+        return found
+
     def robots(self, server: str) -> RobotsRecord | None:
         """The server's robots.txt as last read."""
         packed = self._db.get(b"r" + server.encode())

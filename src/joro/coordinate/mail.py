@@ -1,11 +1,11 @@
-"""Which of the links that another machine sent can be taken in at all?
+"""Which of the links that others sent can be taken in at all?
 
 In:    links, as their sender wrote them.
 Out:   those whose parts are what they should be.
 Never: judges whether a page is wanted: `discover.scope` does, for these links as for any other.
 
-A manager checks what it passes on, but a robot must not end because another one has gone mad, nor for ever:
-a letter is read again after a restart.
+A manager checks what it passes on, but a robot must not end because another one, or a disk, has gone mad, nor
+for ever: a letter, or a batch, is read again after a restart.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 
 from joro.coordinate.beat import Link
-from joro.discover.watch import FEED, INDEX, SITEMAP
+from joro.model import FEED, INDEX, SITEMAP
 from joro.url import try_canonical
 
 log = logging.getLogger(__name__)

@@ -1,0 +1,100 @@
+"""Visits that were archived, and then the robot was killed before it had written down what they led to."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from joro.archive.erase import erase
+from joro.archive.index import CaptureIndex
+from joro.archive.read import records
+from joro.config import Scope
+from joro.store.again import wait_again
+from joro.store.layout import set_share_count
+from tests.robot.test_promised_links import end, limited, next_one
+from tests.robot.test_watcher import SITE, START, Desk, opened, runner
+
+__all__ = ["runner"]
+
+PAGE, LINKS = f"{SITE}/a.html", "<a href=/b.html>b</a>"
+
+
+def archived_and_killed(desk: Desk, **said: str) -> None:
+    """The page is answered once more, and the robot dies between the archive's flush and the commit."""
+    desk.answer_uncommitted(PAGE, "" if "status" in said else LINKS, "text/html", **said)
+    desk.robot._archive.flush()
+    desk.robot.frontier.abandon()
+    newest = sorted((desk.path / "archive").glob("*.warc.gz"))[-1]
+    assert next(each.type for each in records(newest) if each.url == PAGE) == "revisit"
+
+
+def became_a_seed(path: Path, runner: asyncio.Runner) -> Desk:
+    """A page at which no link is followed, until it is given as a seed; it waits for its second visit."""
+    desk = runner.run(opened(path, limited(Scope(hops=1))))
+    desk.answer(f"{SITE}/", "<a href=/a.html>a</a>")
+    desk.answer(PAGE, LINKS, etag="1")
+    end(desk, runner)
+    desk = next_one(desk, runner)
+    end(desk, runner, [PAGE])
+    return next_one(desk, runner)
+
+
+def test_links_of_a_page_that_became_a_seed_and_says_the_same_are_not_lost(
+    tmp_path: Path, runner: asyncio.Runner
+) -> None:
+    desk = became_a_seed(tmp_path / "c", runner)
+    archived_and_killed(desk, etag="2")
+    desk = next_one(desk, runner)
+    assert "/b.html" in desk.waiting()
+    assert "/a.html" not in desk.waiting()
+    assert desk.care(PAGE).etag == "2"  # what was said this time counts
+    end(desk, runner)
+
+
+def test_links_that_a_quota_had_turned_away_are_not_lost_when_everything_is_collected_again(
+    tmp_path: Path, runner: asyncio.Runner
+) -> None:
+    desk = runner.run(opened(tmp_path / "c", limited(Scope(pages_per_server=2))))
+    desk.answer(f"{SITE}/", "<a href=/a.html>a</a>")
+    desk.answer(PAGE, LINKS)
+    assert desk.waiting() == []
+    end(desk, runner)
+    set_share_count(desk.path / "frontier", 1)
+    toml = desk.path / "joro.toml"
+    toml.write_text(toml.read_text().replace("pages_per_server = 2", "pages_per_server = 9"))
+    assert wait_again(desk.path / "frontier" / "0-of-1", lambda _: True, anew=True) == 2
+    desk = next_one(desk, runner)
+    archived_and_killed(desk)
+    desk = next_one(desk, runner)
+    assert "/b.html" in desk.waiting()
+    end(desk, runner)
+
+
+@pytest.mark.parametrize("taken_down", [True, False])
+def test_a_page_whose_bytes_are_in_the_archive_no_more_is_asked_for_again(
+    tmp_path: Path, runner: asyncio.Runner, taken_down: bool
+) -> None:
+    desk = became_a_seed(tmp_path / "c", runner)
+    archive = desk.path / "archive"
+    (whole,) = CaptureIndex(archive).versions(PAGE)
+    archived_and_killed(desk)
+    if taken_down:
+        erase(archive / whole.warc, [(whole.offset, whole.length)], START)
+    else:
+        (archive / whole.warc).unlink()
+    desk = next_one(desk, runner)
+    assert "/a.html" in desk.waiting()
+    desk.answer(PAGE, LINKS)
+    assert "/b.html" in desk.waiting()
+    end(desk, runner)
+
+
+def test_a_page_that_had_not_been_modified_is_done_with(tmp_path: Path, runner: asyncio.Runner) -> None:
+    desk = became_a_seed(tmp_path / "c", runner)
+    archived_and_killed(desk, status="304")
+    desk = next_one(desk, runner)
+    assert "/a.html" not in desk.waiting()
+    assert desk.care(PAGE).seen_at > START
+    end(desk, runner)
