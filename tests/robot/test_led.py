@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -201,6 +203,45 @@ def test_what_is_no_feed_any_more_is_asked_for_on_condition_once_it_was_looked_a
     record = desk.robot.frontier.visited(fingerprint(f"{SITE}/feed.xml"))
     assert record is not None
     assert desk.robot._watcher.validators(record)["etag"] == "2"
+
+
+def articles(desk: Desk) -> str:
+    """A feed with an article an hour, the last twenty of them."""
+    last = int((desk.clock.now() - START) // HOUR_S)
+    return feed(*((f"/x{hour}.html", START + hour * HOUR_S) for hour in range(last - 19, last + 1)))
+
+
+def feed_visits(desk: Desk, days: float, body: Callable[[Desk], str], status: str = "200") -> int:
+    """How often the feed is visited in so many days; `status` is that of a second answer and those after."""
+    visits, until = 0, desk.clock.now() + days * DAY_S
+    while desk.clock.now() < until:
+        if "/feed.xml" in desk.waiting():
+            desk.answer(f"{SITE}/feed.xml", body(desk), "text/xml", status=status if visits else "200")
+            visits += 1
+        desk.later(600)
+    return visits
+
+
+@pytest.mark.parametrize("status", ["200", "304"])
+def test_what_is_no_feed_any_more_and_stays_as_it_is_is_asked_for_ever_more_rarely(
+    desk: Desk, status: str
+) -> None:
+    desk.answer(f"{SITE}/", FRONT)
+    assert feed_visits(desk, 3, articles) > 30
+    assert feed_visits(desk, 10, lambda _: "<p>We have no feed any more", status) < 16
+
+
+def test_a_feed_that_is_back_is_read_as_often_as_if_it_had_failed_meanwhile(desk: Desk) -> None:
+    desk.answer(f"{SITE}/", FRONT)
+    feed_visits(desk, 3, articles)
+    pages = itertools.count()
+    feed_visits(desk, 9.5, lambda _: f"<p>Back soon {next(pages)}")
+    while "/feed.xml" not in desk.waiting():
+        desk.later(600)
+    desk.answer(f"{SITE}/feed.xml", articles(desk), "text/xml")
+    watched = desk.robot._watcher._sights.of(f"{SITE}/feed.xml").watched
+    assert watched is not None
+    assert watched.arrivals.time_s > 9 * DAY_S
 
 
 @pytest.mark.parametrize("status", ["200", "404"])

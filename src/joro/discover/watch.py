@@ -95,6 +95,7 @@ class Watched(msgspec.Struct, array_like=True, frozen=True):
     marks: bytes = b""  # of the entries at the last reading, sorted
     older: bytes = b""  # and some before
     hints: PollHints = NO_HINTS
+    looked_at: float = 0.0  # when all of it had come and it was no list, or not for us
 
     @property
     def is_restless(self) -> bool:

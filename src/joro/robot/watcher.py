@@ -147,10 +147,11 @@ class Watcher:
 
     def validators(self, before: PageRecord) -> dict[str, str]:
         """What makes a request conditional: nothing, where nobody has read what was archived last."""
-        fields = self._keeper.validators(before)
-        if fields and self.enabled and _is_unread(before.upkeep, self._sights.of(before.url).watched):
-            return {}
-        return fields
+        fields, care = self._keeper.validators(before), before.upkeep
+        watched = self._sights.of(before.url).watched if fields and self.enabled else None
+        if care is None or watched is None or watched.looked_at >= care.captured_at:
+            return fields
+        return {} if _is_unread(care, watched) else fields
 
     def watch(
         self,
@@ -273,7 +274,7 @@ class Watcher:
             return unchanged_since(watched, visit.time)
         looked_at = watched  # nothing there is left to be read, if all of it came
         if visit.outcome is Outcome.OK and not is_part(visit):
-            looked_at = structs.replace(watched, read_at=visit.time)
+            looked_at = structs.replace(watched, looked_at=visit.time)
         if outline is not None and not outline.follow:  # it asks us to leave its entries alone
             return None if sight.is_guess and not watched.readings else failed(looked_at, visit.time)
         if visit.outcome is Outcome.OK and visit.response is not None:
