@@ -271,3 +271,38 @@ def test_a_sitemap_that_its_index_calls_changed_for_nothing_is_read_ever_more_ra
         desk.later(0)
     assert visits["/still.xml"] < 8
     assert visits["/lively.xml"] > 20
+
+
+def test_the_word_of_an_index_writes_nothing_of_the_sitemaps_it_calls_changed(desk: Desk) -> None:
+    """With eight bytes for each of 50,000 entries, 5,000 sitemaps would be two gigabytes in one commit."""
+    names = [f"/{number}.xml" for number in range(9)]
+    desk.rules(f"Sitemap: {SITE}/index.xml")
+    desk.answer(f"{SITE}/", "<p>no links")
+    desk.answer(f"{SITE}/index.xml", index_of(*names), "application/xml")
+    for name in names:
+        desk.answer(SITE + name, sitemap(), "application/xml")
+    desk.later(60)
+    desk.robot._keeper.urge(f"{SITE}/index.xml")
+    desk.robot._commit()
+    assert not set(names) & set(desk.waiting())
+    listed = "".join(
+        f"<sitemap><loc>{SITE}{name}</loc><lastmod>{stamp(desk.clock.now())}</lastmod></sitemap>"
+        for name in names
+    )
+    desk.answer_uncommitted(f"{SITE}/index.xml", f"<sitemapindex>{listed}</sitemapindex>", "application/xml")
+    written = list(desk.robot.frontier.sources._changed)
+    desk.robot._commit()
+    assert set(names) <= set(desk.waiting())
+    assert len(written) == 1
+
+
+def test_a_sitemap_visited_at_its_own_date_for_nothing_is_read_at_the_next_word_of_its_index(
+    desk: Desk,
+) -> None:
+    desk.rules(f"Sitemap: {SITE}/still.xml")
+    desk.answer(f"{SITE}/", "<p>no links")
+    for _ in range(2):
+        while "/still.xml" not in desk.waiting():
+            desk.later(HOUR_S)
+        desk.answer(f"{SITE}/still.xml", sitemap(("/0.html", START)), "application/xml")
+    assert desk.robot._watcher._sights.of(f"{SITE}/still.xml").deaf_until == 0.0

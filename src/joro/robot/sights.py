@@ -22,7 +22,7 @@ class Sight(msgspec.Struct, array_like=True):
     hops: int = 0  # links from a seed to a page that waits out of its turn, or to where a source was named
     depth: int = 0  # indexes that led to a source; redirects too, where an older version met it
     is_guess: bool = False  # nobody named it
-    announced: float = 0.0  # when a source last told that the page has changed
+    announced: float = 0.0  # when a source last told that the page, no source itself, has changed
     redirects: int = 0  # in a row that led there
     deaf_until: float = 0.0  # what is announced before is not heard at once: last time it was for nothing
 

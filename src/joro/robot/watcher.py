@@ -131,8 +131,8 @@ class Watcher:
         else:
             watched = self._source(visit, page, sight, outline, is_same=same)
             is_polled = watched is not None
-            if watched is not None and sight.watched is not None and told_nothing(sight.watched, watched):
-                sight = _in_vain(sight, visit, before, POLLING[watched.kind].most_s)
+            if before is not None and _is_urged_in_vain(visit, sight.watched, watched):
+                sight = _in_vain(sight, visit, before, POLLING[SITEMAP].most_s)
         hops = page.hops if watched is not None else 0
         if watched is not sight.watched or hops != sight.hops:
             self._sights.keep(page.url, structs.replace(sight, watched=watched, hops=hops))
@@ -328,7 +328,6 @@ class Watcher:
             elif now >= there.deaf_until and (
                 listed.kind != INDEX or now - listed.read_at >= POLLING[INDEX].least_s
             ):  # two indexes that call each other new do so for ever
-                self._announce([url], now)
                 self._keeper.urge(url)
 
     def _take_signals(self, findings: Findings, now: float, every_s: float) -> None:
@@ -411,10 +410,18 @@ class Watcher:
         return [_seen_at(record) if record is not None else None for record in records]
 
 
-def _in_vain(sight: Sight, visit: Visit, before: PageRecord | None, most_s: float) -> Sight:
+def _is_urged_in_vain(visit: Visit, before: Watched | None, after: Watched | None) -> bool:
+    """Did a source tell nothing when it was visited before its date, as after the word of an index?
+
+    The date tells it: to note the word would be to write all that is remembered of each source it names.
+    """
+    if before is None or after is None:
+        return False
+    return visit.time < before.due_at and told_nothing(before, after)
+
+
+def _in_vain(sight: Sight, visit: Visit, before: PageRecord, most_s: float) -> Sight:
     """What was announced for nothing is not heard of for twice the time since the visit before."""
-    if before is None or sight.announced <= before.time:
-        return sight
     return structs.replace(sight, deaf_until=visit.time + min(2.0 * (visit.time - before.time), most_s))
 
 
