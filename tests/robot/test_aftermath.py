@@ -9,6 +9,7 @@ import pytest
 
 from joro.archive.erase import erase
 from joro.archive.index import CaptureIndex
+from joro.archive.names import sorted_index
 from joro.archive.read import records
 from joro.config import Scope
 from joro.store.again import wait_again
@@ -88,6 +89,25 @@ def test_a_page_whose_bytes_are_in_the_archive_no_more_is_asked_for_again(
     assert "/a.html" in desk.waiting()
     desk.answer(PAGE, LINKS)
     assert "/b.html" in desk.waiting()
+    end(desk, runner)
+
+
+@pytest.mark.parametrize(
+    ("said", "damaged"),
+    [(b'"offset"', b'"offsex"'), (b"text/html", b"\xffext/html"), (b'"offset":"', b'"offset":"z')],
+)
+def test_a_page_whose_line_in_the_index_is_damaged_is_asked_for_again(
+    tmp_path: Path, runner: asyncio.Runner, said: bytes, damaged: bytes
+) -> None:
+    desk = became_a_seed(tmp_path / "c", runner)
+    archive = desk.path / "archive"
+    (whole,) = CaptureIndex(archive).versions(PAGE)
+    archived_and_killed(desk)
+    lines = sorted_index(archive / whole.warc)
+    assert said in lines.read_bytes()
+    lines.write_bytes(lines.read_bytes().replace(said, damaged))
+    desk = next_one(desk, runner)
+    assert "/a.html" in desk.waiting()
     end(desk, runner)
 
 

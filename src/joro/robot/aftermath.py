@@ -59,7 +59,7 @@ def _answer(record: Record, index: Callable[[], CaptureIndex]) -> Response | Non
     if record.type != "revisit" or response.status == 304:
         return response
     capture, captures = capture_in(record), index()
-    with contextlib.suppress(ArchiveError, OSError):  # damaged, or out of reach
+    with contextlib.suppress(ArchiveError, OSError, ValueError):  # damaged, it or its index, or out of reach
         whole = captures.original(capture)
         if whole is not None:
             found = read_at(captures.directory / whole.warc, whole.offset, whole.length)
