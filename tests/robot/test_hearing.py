@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from joro.config import Refresh
 from joro.discover.watch import Signal
+from joro.model import Outcome, Response, Visit
 from joro.robot import witness
 from joro.robot.policy import Policy
 from joro.schedule import change, prior, signals
@@ -115,6 +116,19 @@ def test_a_signal_brings_no_page_forward_that_breaks_off_each_time(stage: Stage)
     tell(stage)
     assert not waits(stage)
     assert stage.care.signals == 2
+
+
+def test_a_signal_brings_no_page_forward_that_failed_when_it_was_last_asked_for(stage: Stage) -> None:
+    tell(stage)
+    assert waits(stage)
+    page = stage.frontier.take(A)
+    assert page is not None
+    visit = Visit(page, stage.now, Outcome.CLIENT_ERROR, b"GET", Response(403, b"", b"", {}))
+    stage.frontier.done(visit, 3, stage.keeper.learn(visit, stage.record, "", 0))
+    stage.commit()
+    tell(stage)
+    assert not waits(stage)
+    assert (stage.care.signals, stage.care.failures) == (2, 1)
 
 
 def test_a_page_that_waits_already_is_not_dated_anew(stage: Stage) -> None:

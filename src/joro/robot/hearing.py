@@ -50,7 +50,8 @@ class Hearing:
         """Note signals that a source had, read so long after the last time; visit pages sooner for them.
 
         A source has dates of its own, and a page that waits already cannot wait any sooner. One given up as
-        gone is looked for once more: the servers of such pages. One that broke off waits for its date.
+        gone is looked for once more: the servers of such pages. One that failed, or broke off, waits for its
+        date.
         """
         latest = {fingerprint(signal.url): signal.time for signal in told}
         records = self._frontier.records(np.array(list(latest), np.uint64))
@@ -62,7 +63,8 @@ class Hearing:
             after[record.url] = structs.replace(
                 care, signals=care.signals + 1, told_at=time, told_every_s=every_s
             )
-            is_believed = self._quality_of(record) != signals.NONE and not care.torn
+            is_there = not (care.torn or care.failures)
+            is_believed = is_there and self._quality_of(record) != signals.NONE
             if is_believed and not self._frontier.waits(record):
                 believed.append(record)
         if believed:
