@@ -15,7 +15,7 @@ from joro.config import Scope
 from joro.store.again import wait_again
 from joro.store.layout import set_share_count
 from tests.robot.test_promised_links import end, limited, next_one
-from tests.robot.test_watcher import SITE, START, Desk, opened, runner
+from tests.robot.test_watcher import DAY_S, SITE, START, Desk, opened, runner
 
 __all__ = ["runner"]
 
@@ -117,4 +117,20 @@ def test_a_page_that_had_not_been_modified_is_done_with(tmp_path: Path, runner: 
     desk = next_one(desk, runner)
     assert "/a.html" not in desk.waiting()
     assert desk.care(PAGE).seen_at > START
+    end(desk, runner)
+
+
+def test_a_failure_counts_also_when_it_is_replayed(tmp_path: Path, runner: asyncio.Runner) -> None:
+    desk = runner.run(opened(tmp_path / "c"))
+    desk.answer(f"{SITE}/", "<a href=/a.html>a</a>")
+    desk.answer(PAGE, LINKS)
+    desk.later(8 * DAY_S)
+    desk.later(0)
+    before = desk.care(PAGE)
+    desk.answer_uncommitted(PAGE, "no", "text/html", status="403")
+    desk.robot._archive.flush()
+    desk.robot.frontier.abandon()
+    desk = runner.run(opened(desk.path, start=desk.clock.now()))
+    after = desk.care(PAGE)
+    assert (after.failures, after.interval_s) == (1, 2.0 * before.interval_s)
     end(desk, runner)

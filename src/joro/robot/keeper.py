@@ -343,7 +343,8 @@ class Keeper:
     def _failed(self, visit: Visit, care: Upkeep) -> Upkeep:
         """A failure teaches nothing, but a page asked for in vain is asked for less often from then on."""
         after = _copied(care)
-        if visit.request and visit.outcome is not Outcome.UNWANTED:
+        was_asked = visit.request or visit.response is not None  # one that was replayed has no request
+        if was_asked and visit.outcome is not Outcome.UNWANTED:
             last_s, most_s = care.interval_s, self._settings.most_interval_s
             after.interval_s, after.failures = max(last_s, min(2.0 * last_s, most_s)), care.failures + 1
         return after
