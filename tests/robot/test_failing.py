@@ -12,11 +12,12 @@ import uvloop
 from msgspec import structs
 
 from joro.config import Refresh
-from joro.model import Outcome, Response, Visit
+from joro.model import Outcome, Response, Truncated, Visit
 from joro.robot.arrivals import Arrival
 from joro.robot.lessons import STATE, dated
 from joro.url import fingerprint
 from tests.robot.test_keeper import HOUR, URL, A, Stage, changes, come_due, stage
+from tests.robot.test_validators import torn
 from tests.robot.test_watcher import SITE, closed, opened
 
 __all__ = ["stage"]
@@ -25,6 +26,9 @@ __all__ = ["stage"]
 PATIENT = Refresh(
     enabled=True, first_interval_s=HOUR, least_interval_s=HOUR, most_interval_s=20 * HOUR, policy="interval"
 )
+
+#: How a page is asked for in vain; `breaks`: only a part of it arrives.
+IN_VAIN = [(Outcome.SERVER_ERROR, False), (Outcome.OK, True)]
 
 
 @pytest.fixture
@@ -44,14 +48,17 @@ def learned(tmp_path: Path) -> Iterator[Stage]:
     made.frontier.close()
 
 
-def hours_until_due(stage: Stage, outcome: Outcome, *, asked: bool = True, late_s: float = 0.0) -> float:
+def hours_until_due(
+    stage: Stage, outcome: Outcome, *, asked: bool = True, breaks: bool = False, late_s: float = 0.0
+) -> float:
     """Once the page is due it is visited, and comes to this; how long it then waits."""
     stage.pass_time(stage.care.due - stage.now + 1.0)
     stage.commit()
     stage.pass_time(late_s)
     page = stage.frontier.take(A)
     assert page is not None
-    response = Response(200, b"", b"", {}) if outcome is Outcome.OK else None
+    truncated = Truncated.DISCONNECT if breaks else None
+    response = Response(200, b"", b"", {}, truncated) if outcome is Outcome.OK else None
     request = b"GET /page HTTP/1.1\r\n\r\n" if asked else b""
     visit = Visit(page, stage.now, outcome, request, response)
     stage.frontier.done(visit, 3, stage.keeper.learn(visit, stage.record, f"{stage.now}", int(stage.now)))
@@ -95,21 +102,41 @@ def test_a_failure_makes_no_page_more_frequent(learned: Stage) -> None:
     assert hours_until_due(learned, Outcome.SERVER_ERROR) == 30.0
 
 
-def test_a_page_that_fails_misses_no_visits_that_it_does_not_wish(learned: Stage) -> None:
+@pytest.mark.parametrize(("outcome", "breaks"), IN_VAIN)
+def test_a_page_that_fails_or_breaks_off_misses_no_visits_that_it_does_not_wish(
+    learned: Stage, outcome: Outcome, breaks: bool
+) -> None:
     for _ in range(4):
-        hours_until_due(learned, Outcome.SERVER_ERROR)
+        hours_until_due(learned, outcome, breaks=breaks)
     missed = learned.missed
-    hours_until_due(learned, Outcome.SERVER_ERROR, late_s=5 * HOUR)  # of sixteen
+    hours_until_due(learned, outcome, breaks=breaks, late_s=5 * HOUR)  # of sixteen
     assert learned.missed == missed
 
 
-def test_the_date_of_a_page_that_fails_stands_when_its_server_moves(learned: Stage) -> None:
-    for _ in range(4):
-        hours_until_due(learned, Outcome.SERVER_ERROR)
-    care = learned.care
+def handed_over(stage: Stage) -> tuple[float, float]:
+    """The date in the calendar of whoever gets the page's server, and since when prices move it."""
     names = np.array([fingerprint(A)], np.uint64)
-    (entry,) = dated([fingerprint(URL)], names, [care], np.array([learned.now]))
-    assert (entry["due"], entry["state"].view(STATE)["visited_at"]) == (care.due, 0.0)
+    (entry,) = dated([fingerprint(URL)], names, [stage.care], np.array([stage.now]))
+    return float(entry["due"]), float(entry["state"].view(STATE)["visited_at"])
+
+
+@pytest.mark.parametrize(("outcome", "breaks"), IN_VAIN)
+def test_the_date_of_a_page_that_fails_or_breaks_off_stands_when_its_server_moves(
+    learned: Stage, outcome: Outcome, breaks: bool
+) -> None:
+    for _ in range(4):
+        hours_until_due(learned, outcome, breaks=breaks)
+    assert handed_over(learned) == (learned.care.due, 0.0)
+
+
+def test_the_date_of_a_page_that_broke_off_at_its_first_visit_stands_when_its_server_moves(
+    tmp_path: Path,
+) -> None:
+    made = Stage(tmp_path / "patient", PATIENT)
+    made.find()
+    torn(made, "part")
+    assert handed_over(made) == (made.now + HOUR, 0.0)
+    made.frontier.close()
 
 
 @pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.SERVER_ERROR])

@@ -109,11 +109,12 @@ _HISTORY: Final = 10
 _ABSENCES: Final = 11
 _POLLED: Final = 12
 _TOLD_AT: Final = 15
+_TORN: Final = 18
 _FAILURES: Final = 19
 assert Upkeep.__struct_fields__[:6] == ("version", "due", "interval_s", "seen_at", "captured_at", "body")
 assert Upkeep.__struct_fields__[9:13] == ("weight", "history", "absences", "polled")
 assert Upkeep.__struct_fields__[_TOLD_AT] == "told_at"
-assert Upkeep.__struct_fields__[_FAILURES] == "failures"
+assert Upkeep.__struct_fields__[_TORN : _FAILURES + 1] == ("torn", "failures")
 
 #: What `flags` says: ten answers in one number, because a number takes as long to pack as a word.
 _CHANGED: Final = 1
@@ -191,7 +192,7 @@ def _flags(lesson: Lesson, before: tuple[Any, ...], after: tuple[Any, ...]) -> i
     if before[_POLLED]:
         flags |= _WAS_POLLED
     if before[_HISTORY] and change.is_watched(before[_HISTORY]):
-        is_fixed = before[_ABSENCES] or before[_FAILURES] or before[_POLLED]
+        is_fixed = before[_ABSENCES] or before[_TORN] or before[_FAILURES] or before[_POLLED]
         flags |= _HAD_HISTORY if is_fixed else _HAD_HISTORY | _WAS_PRICED
     if before[_TOLD_AT] and not before[_POLLED] and lesson.read_at is None:
         flags |= _TOLD
@@ -422,7 +423,7 @@ _LEAST_SAID = np.array([0.0, -np.inf])
 
 
 def is_priced(care: Upkeep) -> bool:
-    """At its second visit, while gone, failing, announced, and as a source its date is moved by no price."""
+    """At its second visit, while missing, announced, and as a source its date is moved by no price."""
     return change.is_watched(care.history) and not _is_missing(care) and not care.polled and not care.signals
 
 
@@ -487,8 +488,8 @@ def _movable_since(care: Upkeep) -> float:
 
 
 def _is_missing(care: Upkeep) -> bool:
-    """Was the page not there when it was last asked for?"""
-    return care.absences > 0 or care.failures > 0
+    """Was the page, or a part of it, not there when it was last asked for?"""
+    return care.absences > 0 or care.torn or care.failures > 0
 
 
 def looked_at(now: float | Floats, visited_at: ArrayLike, due: Floats, share: float = LOOKED_AT) -> Floats:
