@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+from pathlib import Path
 
 import pytest
 from msgspec import structs
 
+from joro.coordinate.exchange import Exchange
+from joro.coordinate.post import Neighbours
+from joro.coordinate.share import Share
 from joro.model import Outcome
+from joro.robot.premises import Premises
+from joro.store.layout import reshare, set_share_count
 from joro.url import fingerprint
-from tests.robot.test_watcher import DAY_S, HOUR_S, SITE, START, Desk, desk, runner, sitemap
+from tests.robot.test_watcher import (
+    DAY_S,
+    HOUR_S,
+    SITE,
+    START,
+    Desk,
+    closed,
+    desk,
+    opened,
+    runner,
+    sitemap,
+)
 
 __all__ = ["desk", "runner"]
 
@@ -143,6 +161,65 @@ def test_a_page_called_changed_again_soon_after_it_was_missed_is_looked_for_once
     desk.answer(URL, "<p>one two three")
     assert desk.robot.frontier.server(SITE).due == len(desk.waiting())
     assert desk.care(URL).due > desk.clock.now()
+
+
+def called_changed_too_soon(desk: Desk) -> None:
+    """A page that was given up, and looked for in vain, is to be looked for again in eight days or so."""
+    give_up(desk)
+    pass_days(desk, 4)
+    tell(desk, today(desk))
+    pass_days(desk, 1)
+    desk.answer(URL, status="404")
+    pass_days(desk, 1)
+    tell(desk, today(desk))
+    assert PAGE not in desk.waiting()
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_page_that_is_to_be_looked_for_once_more_is_so_by_the_robot_that_gets_its_server(
+    desk: Desk, runner: asyncio.Runner, tmp_path: Path, late: bool
+) -> None:
+    called_changed_too_soon(desk)
+    frontier = desk.robot.frontier
+    state = {key: value for kind in (b"q", b"p", b"s", b"f", b"d") for key, value in frontier.scan(kind)}
+    inside: list[Premises] = []
+
+    def joined(premises: Premises) -> Neighbours:
+        inside.append(premises)
+        return Exchange(tmp_path / "exchange", Share(0, 1), premises.frontier)
+
+    async def another() -> Desk:
+        return Desk(tmp_path / "other", start=desk.clock.now(), joined=joined)
+
+    other = runner.run(another())
+    if late:
+        inside[0].take_late(SITE, list(state.items()))
+    else:
+        inside[0].take_over(SITE, state, 0.0)
+    other.robot._commit()
+    other.robot.frontier.wake()
+    pass_days(other, 8)
+    assert PAGE not in other.waiting()
+    pass_days(other, 1)
+    assert PAGE in other.waiting()
+    runner.run(closed(other))
+
+
+def test_a_page_that_is_to_be_looked_for_once_more_is_so_by_another_number_of_processes(
+    runner: asyncio.Runner, tmp_path: Path
+) -> None:
+    desk = runner.run(opened(tmp_path / "c"))
+    called_changed_too_soon(desk)
+    runner.run(closed(desk))
+    set_share_count(desk.path / "frontier", 1)
+    for count in (2, 1):
+        reshare(desk.path / "frontier", count, Share(0, count).owner)
+    desk = runner.run(opened(desk.path, start=desk.clock.now()))
+    pass_days(desk, 8)
+    assert PAGE not in desk.waiting()
+    pass_days(desk, 1)
+    assert PAGE in desk.waiting()
+    runner.run(closed(desk))
 
 
 def test_a_page_that_is_back_is_kept_fresh_again(desk: Desk) -> None:

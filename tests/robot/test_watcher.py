@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ import uvloop
 from joro.clock import FakeClock
 from joro.config import Config, Refresh, Scope
 from joro.coordinate.beat import Link
+from joro.coordinate.post import Neighbours
 from joro.coordinate.share import Share
 from joro.discover.watch import FEED, SITEMAP
 from joro.fetch.exclusion import Errand
@@ -21,6 +22,7 @@ from joro.fetch.visit import outcome_of
 from joro.model import Page, Response, Visit
 from joro.robot import Robot
 from joro.robot.arrivals import Arrival
+from joro.robot.premises import Premises
 from joro.store.collection import Collection
 from joro.store.queue import URGENT
 from joro.store.records import Upkeep
@@ -39,13 +41,19 @@ class Desk:
     """A robot that is told what servers answered."""
 
     def __init__(
-        self, path: Path, settings: Config = WATCHING, start: float = START, *, discovers: bool = True
+        self,
+        path: Path,
+        settings: Config = WATCHING,
+        start: float = START,
+        *,
+        discovers: bool = True,
+        joined: Callable[[Premises], Neighbours] | None = None,
     ) -> None:
         self.path = path
         self.clock = FakeClock(start)
         fresh = not path.exists()
         collection = Collection.create(path, settings) if fresh else Collection.open(path)
-        self.robot = Robot(collection, self.clock, discovers=discovers)
+        self.robot = Robot(collection, self.clock, discovers=discovers, joined=joined)
         if fresh:
             self.robot.frontier.add([f"{SITE}/"], 0)
             self.robot._commit()

@@ -26,12 +26,12 @@ def recount(record: ServerRecord, before: Upkeep | None, after: Upkeep | None, w
 
 
 def dates(records: list[PageRecord]) -> Entries:
-    cares = [record.upkeep for record in records if record.upkeep is not None]
+    kept = [(record, record.upkeep) for record in records if record.upkeep is not None]
     return entries(
-        [care.due for care in cares],
-        [fingerprint(record.url) for record in records],
-        [care.version for care in cares],
-        [fingerprint(server_of(record.url)) for record in records],
+        [care.due for _, care in kept],
+        [fingerprint(record.url) for record, _ in kept],
+        [care.version for _, care in kept],
+        [fingerprint(server_of(record.url)) for record, _ in kept],
         b"",
     )
 

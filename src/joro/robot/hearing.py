@@ -20,7 +20,7 @@ from joro.discover.watch import Signal
 from joro.model import Outcome
 from joro.robot.lessons import STATE, dated
 from joro.robot.planner import Planner
-from joro.robot.sights import Sights
+from joro.robot.sights import Sight, Sights
 from joro.schedule import change, prior, signals
 from joro.store.calendar import Entries
 from joro.store.frontier import Frontier
@@ -89,8 +89,8 @@ class Hearing:
             return self.look_again(record)
         if sight.announced <= record.time:  # told for the first time since
             names = np.array([fingerprint(server_of(record.url))], np.uint64)
-            once = Upkeep(version=GIVEN_UP, due=sight.deaf_until)
-            self._frontier.calendar.push(dated([fingerprint(record.url)], names, [once], np.array([now])))
+            cares, times = [_once_more(sight)], np.array([now])
+            self._frontier.calendar.push(dated([fingerprint(record.url)], names, cares, times))
         return False
 
     def look_again(self, record: PageRecord) -> bool:
@@ -134,3 +134,15 @@ class Hearing:
     def _quality_of(self, record: PageRecord) -> int:
         """How good the signals of a page's server are."""
         return self._frontier.server(server_of(record.url)).signals
+
+
+def promised(record: PageRecord, sights: Sights) -> Upkeep | None:
+    """The date of a page given up that was called changed since it was missed: no record has it."""
+    if record.upkeep is not None or record.outcome != _GONE:
+        return None
+    sight = sights.of(record.url)
+    return _once_more(sight) if sight.announced > record.time else None
+
+
+def _once_more(sight: Sight) -> Upkeep:
+    return Upkeep(version=GIVEN_UP, due=sight.deaf_until)

@@ -17,9 +17,11 @@ import numpy as np
 from joro.coordinate.report import Report
 from joro.discover.traps import Traps
 from joro.fetch.exclusion import Exclusions
+from joro.robot.hearing import promised
 from joro.robot.keeper import Keeper
 from joro.robot.lessons import dated
 from joro.robot.planner import Planner
+from joro.robot.sights import Sights
 from joro.schedule import change, late, prior
 from joro.schedule.plan import unwish, wish
 from joro.schedule.turns import Turns
@@ -103,12 +105,14 @@ class Premises:
         self.frontier.merge(server, told, self.dates, recount)
 
     def dates(self, records: list[PageRecord]) -> Entries:
-        """When pages are due that others visited."""
-        cares = [record.upkeep for record in records if record.upkeep is not None]
-        marks = np.array([fingerprint(record.url) for record in records], np.uint64)
-        servers = np.array([fingerprint(server_of(record.url)) for record in records], np.uint64)
-        times = np.array([record.time for record in records], np.float64)
-        planner = self._planner
+        """When pages are due that others visited, and those that they gave up and promised to look for."""
+        sights, planner = Sights(self.frontier.sources), self._planner
+        found = [(record, record.upkeep or promised(record, sights)) for record in records]
+        kept = [(record, care) for record, care in found if care is not None]
+        cares = [care for _, care in kept]
+        marks = np.array([fingerprint(record.url) for record, _ in kept], np.uint64)
+        servers = np.array([fingerprint(server_of(record.url)) for record, _ in kept], np.uint64)
+        times = np.array([record.time for record, _ in kept], np.float64)
         return dated(marks, servers, cares, times, planner.look_within_s, planner.looked_at_share)
 
 

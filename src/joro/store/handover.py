@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 #: What is kept under the name of a server.
 _OF_SERVER = (b"s", b"w", b"r", b"t", b"d")
 
-#: The dates of visited pages.
+#: The dates of visited pages; of some none.
 Dates = Callable[[list[PageRecord]], Entries]
 #: Lets a server's record count what is kept of a page now instead of what was kept before, when it waited or
 #: did not.
@@ -170,9 +170,9 @@ class Movable(Frontier):
         return record
 
     def _date(self, pages: list[PageRecord], dates: Dates) -> None:
-        """Let pages be due as their records say; sources apart."""
+        """Let pages be due as their records say, or what is remembered of them; sources apart."""
         for calendar, polled in ((self.calendar, False), (self.calendar.sources, True)):
-            these = [page for page in pages if page.upkeep is not None and page.upkeep.polled is polled]
+            these = [page for page in pages if (page.upkeep is not None and page.upkeep.polled) is polled]
             calendar.push(dates(these))
 
     def _put_keys(self, server: str, state: dict[bytes, bytes]) -> None:
@@ -208,7 +208,6 @@ class Movable(Frontier):
         late = readable(server, late)
         pages = [_decode_page(value) for key, value in late if key[:1] == b"p" and value is not None]
         taken = [page for page in pages if self._take_in(server, page, recount)]
-        self._date(taken, dates)
         for key, value in late:
             if value is None or key[:1] == b"p":
                 continue
@@ -221,6 +220,7 @@ class Movable(Frontier):
                     self.sources.keep_key(key, value)
             elif self._db.get(key) is None:
                 self._batch.put(key, value)
+        self._date(taken, dates)
 
     def _keep_pause(self, server: str, other: ServerRecord) -> None:
         record = self.server(server)
