@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from joro.archive.index import CaptureIndex
 from joro.archive.read import response_at
 from joro.archive.times import warc_date
-from joro.config import Config, Politeness
+from joro.config import Config
 from joro.config.servers import servers_like
 from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
@@ -28,7 +28,7 @@ from joro.discover.wanted import Wanted
 from joro.fetch import robotstxt
 from joro.fetch.guard import Guard
 from joro.fetch.pace import standing
-from joro.fetch.politeness import Manners, interval_s, promised_until
+from joro.fetch.politeness import Manners, interval_s, promised_until, reasons
 from joro.index.folding import entry_with_family
 from joro.index.segment import Reader, place
 from joro.model import Capture, Outcome, Page
@@ -423,7 +423,7 @@ class _Inquiry:
             settings.window,
             record.failures,
             self._ready_at(),
-            tuple(_pauses(record, pause, settings, delay)),
+            tuple(reasons(settings, record, pause, delay)),
         )
 
     def _ready_at(self) -> float:
@@ -462,21 +462,6 @@ def _prior(frontier: Frontier) -> prior.Prior:
 
 def _rules(record: RobotsRecord, agent: str) -> robotstxt.Robots:
     return robotstxt.from_status(record.status, record.body, agent)
-
-
-def _pauses(record: ServerRecord, pause: float, settings: Politeness, delay: float | None) -> Iterator[str]:
-    """Why the pause is as long as it is."""
-    if delay is not None:
-        yield f"robots.txt wishes a Crawl-delay of {delay:g} s"
-    if pause > max(settings.interval_s, delay or 0.0):
-        yield "the pause is longer than politeness.interval_s, for the server is slow or fails"
-    if settings.run_pages > 1 and not delay:
-        row = f"{settings.run_pages} pages are asked for in a row"
-        yield f"while its connection lives, {row}, and then none for {max(pause, settings.run_pause_s):g} s"
-    if record.failures:
-        yield f"its last {record.failures} visits failed" if record.failures > 1 else "its last visit failed"
-    if record.throttles:
-        yield "it asked for fewer visits"
 
 
 def _links(hops: int) -> str:

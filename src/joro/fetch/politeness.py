@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from joro.config import PerServer, Politeness
 from joro.config.politeness import YEAR_S
@@ -179,6 +179,23 @@ def interval_s(
         + settings.error_delay_percent * errors / REQUESTS
     )
     return min(max(settings.interval_s * percent / 100, wished), YEAR_S)
+
+
+def reasons(
+    settings: Politeness, record: ServerRecord, pause_s: float, crawl_delay_s: float | None
+) -> Iterator[str]:
+    """Why the pause is as long as it is, for people."""
+    if crawl_delay_s is not None:
+        yield f"robots.txt wishes a Crawl-delay of {crawl_delay_s:g} s"
+    if pause_s > max(settings.interval_s, crawl_delay_s or 0.0):
+        yield "the pause is longer than politeness.interval_s, for the server is slow or fails"
+    if settings.run_pages > 1 and not crawl_delay_s:
+        row = f"{settings.run_pages} pages are asked for in a row"
+        yield f"while its connection lives, {row}, and then none for {max(pause_s, settings.run_pause_s):g} s"
+    if record.failures:
+        yield f"its last {record.failures} visits failed" if record.failures > 1 else "its last visit failed"
+    if record.throttles:
+        yield "it asked for fewer visits"
 
 
 def promised_until(record: ServerRecord, now: float) -> float:
