@@ -165,10 +165,15 @@ class _Way(msgspec.Struct):
 
 
 class _Sight(msgspec.Struct, array_like=True):
-    """How far from a seed news is: a part of what watching remembers of a page."""
+    """What watching remembers of a page, as far as it is told."""
 
-    watched: msgspec.Raw
-    hops: int = 0
+    watched: msgspec.Raw = msgspec.Raw()
+    hops: int = 0  # how far from a seed news is
+    depth: int = 0
+    is_guess: bool = False
+    announced: float = 0.0  # when it was last called changed
+    redirects: int = 0
+    deaf_until: float = 0.0  # what is called changed before is looked for then
 
 
 class Portraits:
@@ -288,12 +293,8 @@ class _Inquiry:
             return None
         history = change.unpack([care.history])
         others = np.maximum(np.array([self._record.said]) - prior.said(history), [0.0, -np.inf])
-        chances = change.posterior(history, self._prior().expected(others))
+        chances = change.posterior(history, _prior(self._home).expected(others))
         return 1.0 / float(change.rate_per_s(chances)[0])
-
-    def _prior(self) -> prior.Prior:
-        """What the robot last expected of pages of any server."""
-        return _prior(self._home) if self._home is not None else prior.BROAD
 
     def _keeping(self) -> Keeping | None:
         care = self._visited.upkeep if self._visited is not None else None
@@ -316,10 +317,12 @@ class _Inquiry:
         if (known := self._visited) is not None:
             return Page(self._url, known.hops, self._server, known.cgi_hops)
         page = self._queued.page if self._queued is not None else Page(self._url)
-        sight = self._home.sources.of_page(self._url) if self._home is not None else None
-        if sight is None or page.hops != URGENT:
-            return page
-        return replace(page, hops=msgspec.msgpack.decode(sight, type=_Sight).hops)
+        return replace(page, hops=self._sight.hops) if page.hops == URGENT else page
+
+    @property
+    def _sight(self) -> _Sight:
+        packed = self._home.sources.of_page(self._url) if self._home is not None else None
+        return msgspec.msgpack.decode(packed, type=_Sight) if packed is not None else _Sight()
 
     def _chain(self) -> list[Step]:
         known: PageRecord | Queued | None = self._queued or self._visited
@@ -436,16 +439,26 @@ class _Inquiry:
         if self._queued is not None:
             return self._turn(self._queued.before, refusal)
         never, care = "not due again by itself", self._visited.upkeep if self._visited is not None else None
+        when = "when a robot keeps pages fresh (joro refresh, joro crawl --keep-fresh)"
         if care is not None:
-            what = "looked for again" if care.absences else "visited again"
-            return care.due, f"{what} when a robot keeps pages fresh (joro refresh, joro crawl --keep-fresh)"
+            return care.due, f"{'looked for again' if care.absences else 'visited again'} {when}"
         if self._visited is not None and self._visited.outcome in FAILED:
             return None, f"{never}; joro retry collects it again"
         if refusal is not None:
             return None, f"not due, as things are: {refusal.rule} says no"
+        if (promised_at := self._promised_at) is not None:
+            return promised_at, f"looked for once more, as its server calls it changed, {when}"
         if self._visited is not None:
             return None, f"{never}; joro refresh keeps pages fresh, joro retry collects it again"
         return None, "not due before someone gives it as a seed, or a page links to it"
+
+    @property
+    def _promised_at(self) -> float | None:
+        """When a page given up as gone is looked for once more, if it was called changed since."""
+        visited, sight = self._visited, self._sight
+        if visited is None or visited.outcome != Outcome.GONE.value or sight.announced <= visited.time:
+            return None
+        return sight.deaf_until
 
     def _turn(self, before: int, refusal: Decision | None) -> tuple[float | None, str]:
         if refusal is not None and refusal.rule in ("robots.txt", "trap", "address"):
@@ -455,8 +468,9 @@ class _Inquiry:
         return self._ready_at() + before * pause_s, first
 
 
-def _prior(frontier: Frontier) -> prior.Prior:
-    packed = frontier.kept(prior.KEPT_AS).get(prior.KEPT_AS)
+def _prior(frontier: Frontier | None) -> prior.Prior:
+    """What the robot last expected of pages of any server."""
+    packed = frontier.kept(prior.KEPT_AS).get(prior.KEPT_AS) if frontier is not None else None
     return prior.unpacked(packed) if packed else prior.BROAD
 
 

@@ -12,8 +12,10 @@ from msgspec import structs
 from joro.coordinate.exchange import Exchange
 from joro.coordinate.post import Neighbours
 from joro.coordinate.share import Share
+from joro.explainer import explain
 from joro.model import Outcome
 from joro.robot.premises import Premises
+from joro.store.collection import Collection
 from joro.store.layout import reshare, set_share_count
 from joro.url import fingerprint
 from tests.robot.test_watcher import (
@@ -173,6 +175,19 @@ def called_changed_too_soon(desk: Desk) -> None:
     pass_days(desk, 1)
     tell(desk, today(desk))
     assert PAGE not in desk.waiting()
+
+
+def test_joro_explain_tells_when_a_page_given_up_is_looked_for_once_more(
+    runner: asyncio.Runner, tmp_path: Path
+) -> None:
+    desk = runner.run(opened(tmp_path / "c"))
+    called_changed_too_soon(desk)
+    deaf_until = desk.robot._watcher._sights.of(URL).deaf_until
+    runner.run(closed(desk))
+    set_share_count(desk.path / "frontier", 1)
+    found = explain(Collection.open(desk.path), URL, desk.clock.now())
+    assert found.due_at == deaf_until > desk.clock.now()
+    assert found.due.startswith("looked for once more, as its server calls it changed, when a robot")
 
 
 @pytest.mark.parametrize("late", [False, True])
