@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from joro import config
 from joro.config import Config, Fetch, Override, PerServer, Politeness, Scope, reading
+from joro.config.declare import MOST_WHOLE
 from joro.errors import ConfigError
 
 SECTIONS = {spec.name: type(getattr(Config(), spec.name)) for spec in dataclasses.fields(Config)}
@@ -24,7 +25,7 @@ def strategy(kind: type, spec: dataclasses.Field[typing.Any]) -> st.SearchStrate
     plain: dict[object, st.SearchStrategy[typing.Any]] = {
         bool: st.booleans(),
         str: st.text(),
-        int: st.integers(least, most),
+        int: st.integers(least, MOST_WHOLE if most is None else most),
         float: st.floats(least, most, allow_nan=False),
         tuple[str, ...]: st.lists(st.text(max_size=9), max_size=3).map(tuple),
         dict[str, str]: st.dictionaries(st.text(), st.text(), max_size=4),
@@ -413,6 +414,20 @@ def test_an_asterisk_inside_a_name_that_dns_spells_otherwise_is_an_error() -> No
 def test_no_server_can_be_promised_a_pause_without_end(key: str) -> None:
     with pytest.raises(ConfigError, match=f"politeness.{key} = inf is too large; write 31536000 or less"):
         config.parse(f"[politeness]\n{key} = inf")
+
+
+def test_every_number_has_an_end_that_programs_below_us_can_hold() -> None:
+    """Time limits without end overflowed in libcurl, and with such an interval a search never ended."""
+    told = 0
+    for section, kind in SECTIONS.items():
+        for spec in dataclasses.fields(kind):
+            if type(spec.default) not in (int, float) or spec.name == "suspend_after_s":
+                continue
+            for huge in [2 * 10**17] if type(spec.default) is int else ["inf", "1e300", "nan"]:
+                with pytest.raises(ConfigError, match=rf"{section}\.{spec.name} = .* is too (large|small);"):
+                    config.parse(f"[{section}]\n{spec.name} = {huge}")
+                told += 1
+    assert told > 100
 
 
 def test_many_servers_share_few_settings() -> None:

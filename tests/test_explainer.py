@@ -13,7 +13,7 @@ from msgspec import structs
 from joro.cli import joro
 from joro.clock import FakeClock
 from joro.config import from_tables
-from joro.config.politeness import YEAR_S
+from joro.config.declare import YEAR_S
 from joro.explainer import Decision, Explanation, Hidden, Keeping, Standing, Step, duration, explain, moment
 from joro.indexer import index_new
 from joro.model import DAY_S, Outcome, Visit

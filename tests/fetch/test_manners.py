@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joro.config import Override, Politeness
-from joro.config.politeness import YEAR_S
+from joro.config.declare import YEAR_S
 from joro.errors import ConfigError
 from joro.fetch.politeness import LONGEST_WAIT_S, Manners, retry_after_s
 from joro.model import PASSING, Outcome, Page, Response, Visit

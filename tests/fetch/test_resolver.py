@@ -170,7 +170,7 @@ def test_a_number_that_is_no_address_in_our_spelling_is_never_asked_for(host: st
 
 def test_the_operators_addresses_come_first_and_the_nearest_of_them() -> None:
     async def scenario() -> list[str]:
-        hosts = {"a.example": "192.0.2.1", "*.example": "192.0.2.2", "*": "2001:DB8::1"}
+        hosts = {"A.Example": "192.0.2.1", "*.example": "192.0.2.2", "*": "2001:DB8::1"}
         it = Resolver(FakeClock(), hosts=hosts)
         found = [(await it.addresses(host))[0] for host in ("a.example", "x.a.example", "b.test", "[::1]")]
         it.close()
@@ -186,5 +186,7 @@ async def _made(**settings: Any) -> None:
 def test_a_mistyped_address_or_name_server_is_named_before_the_first_request() -> None:
     with pytest.raises(ConfigError, match=r"fetch\.hosts: a\.example = '10\.0\.0'"):
         run(_made(hosts={"a.example": "10.0.0"}))
+    with pytest.raises(ConfigError, match=r"fetch\.hosts: 'a\.\*' is like no name"):
+        run(_made(hosts={"a.*": "192.0.2.1"}))
     with pytest.raises(ConfigError, match=r"fetch\.nameservers: nonsense"):
         run(_made(nameservers=["nonsense"]))

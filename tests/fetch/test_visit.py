@@ -401,6 +401,7 @@ def test_a_proxy_in_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch
         ({"bind_address": "192.0.2.1"}, r"fetch\.bind_address: '192\.0\.2\.1' is none of this machine's"),
         ({"bind_address": "eth99"}, r"fetch\.bind_address: 'eth99' is none"),
         ({"bind_address": "a\0b"}, r"fetch\.bind_address: 'a\\x00b' is none"),
+        ({"ca_file": __file__}, r"fetch\.ca_file: .*test_visit\.py holds no PEM certificates we can read"),
         ({"ca_file": "no/such.pem"}, r"fetch\.ca_file: there is no file no/such\.pem"),
         ({"ports": {"eighty": 1}}, r'fetch\.ports: "eighty" = 1'),
     ],

@@ -9,7 +9,7 @@ import pytest
 
 from joro.clock import FakeClock
 from joro.config import Politeness
-from joro.config.politeness import YEAR_S
+from joro.config.declare import YEAR_S
 from joro.coordinate.exchange import Exchange
 from joro.coordinate.share import Share
 from joro.fetch.politeness import Manners

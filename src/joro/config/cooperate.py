@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from joro.config.declare import Form, setting
+from joro.config.declare import YEAR_S, Form, setting
 from joro.config.listening import LISTENING
 
 _TIME = Form(r"([01]?[0-9]|2[0-3]):[0-5][0-9]", "a time of day like 09:00")
@@ -44,24 +44,38 @@ class Manager:
     certificate: str = setting("", "PEM file to speak https with, together with its key")
     key: str = setting("", "PEM file of the certificate's key")
     database: str = setting("", "postgresql://… for a pair of managers; empty: control.db in the collection")
-    lease_s: float = setting(60.0, "how long a robot may go on without hearing from a manager", least=1.0)
-    beat_s: float = setting(2.0, "seconds between two calls of a robot; less than lease_s", least=0.1)
-    grace_s: float = setting(
-        10.0, "how long after its lease a silent robot is left its servers, for clocks that drift", least=0.5
+    lease_s: float = setting(
+        60.0, "how long a robot may go on without hearing from a manager", least=1.0, most=YEAR_S
     )
-    skew_s: float = setting(30.0, "a robot whose clock differs by more is refused", least=1.0)
+    beat_s: float = setting(
+        2.0, "seconds between two calls of a robot; less than lease_s", least=0.1, most=YEAR_S
+    )
+    grace_s: float = setting(
+        10.0,
+        "how long after its lease a silent robot is left its servers, for clocks that drift",
+        least=0.5,
+        most=YEAR_S,
+    )
+    skew_s: float = setting(30.0, "a robot whose clock differs by more is refused", least=1.0, most=YEAR_S)
     rule: str = setting("plan", "how servers are shared out: plan, equalise, random or hash", form=_RULE)
-    plan_every_s: float = setting(600.0, "seconds between two looks whether servers should move", least=1.0)
+    plan_every_s: float = setting(
+        600.0, "seconds between two looks whether servers should move", least=1.0, most=YEAR_S
+    )
     most_moves_percent: float = setting(
         10.0, "servers that may move at one such look, of all", least=0.0, most=100.0
     )
     probe_pages: int = setting(
         0, "pages of a new server that each robot collects in turn to learn its distance; 0: none", least=0
     )
-    split_above_mb: float = setting(0.0, "larger servers are split by directory; 0: none are", least=0.0)
+    split_above_mb: float = setting(
+        0.0, "larger servers are split by directory; 0: none are", least=0.0, most=1e12
+    )
     classic: bool = setting(
         False, "let robots that know only S1's messages subscribe and work without a token or a lease"
     )
     silent_after_s: float = setting(
-        10_800.0, "such a robot is down that has not asked for so long; S1's asks every hour", least=1.0
+        10_800.0,
+        "such a robot is down that has not asked for so long; S1's asks every hour",
+        least=1.0,
+        most=YEAR_S,
     )

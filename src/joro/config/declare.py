@@ -10,6 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+#: Nobody waits longer for an answer; libcurl counts milliseconds in a C `long`.
+DAY_S = 86_400.0
+#: No other span may be longer: what was promised is kept, and a mistake would be for ever.
+YEAR_S = 31_536_000.0
+CENTURY_S = 100 * YEAR_S
+#: Whole numbers with no limit of their own end here, where all that reckons with them can still hold them.
+MOST_WHOLE = 10**14
+
 
 @dataclass(frozen=True)
 class Form:

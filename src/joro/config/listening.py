@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from joro.config.declare import Form, setting
+from joro.config.declare import YEAR_S, Form, setting
 
 #: An empty one would be every address of the machine, without anybody having said so.
 LISTENING = Form(r"[!-~]+", "an address, like 127.0.0.1, or 0.0.0.0 for everyone")
@@ -35,7 +35,7 @@ class Breaker:
     concurrent_per_server: int = setting(2, "requests in progress at one server", least=1)
     concurrent_per_address: int = setting(4, "requests in progress at one IP address", least=1)
     quarantine_s: float = setting(
-        600.0, "whoever was asked too often is not asked at all for this time", least=0.0
+        600.0, "whoever was asked too often is not asked at all for this time", least=0.0, most=YEAR_S
     )
     forbid_addresses: tuple[str, ...] = setting(
         (), "networks never connected to, whatever the robot's own guard says, e.g. 10.0.0.0/8"

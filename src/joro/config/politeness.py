@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from joro.config.declare import Override, setting
+from joro.config.declare import YEAR_S, Override, setting
 
-#: A server is promised no longer pause: what was promised is kept, and a mistake would be for ever.
-YEAR_S = 31_536_000.0
 #: So many hundredths are a thousandfold; more would be beyond every calendar.
 _MOST_PERCENT = 100_000
 
@@ -31,7 +29,9 @@ class Politeness:
         most=100,
         whole=True,
     )
-    fast_bytes_per_s: float = setting(14_000.0, "a slower server is never one of the fastest", least=0.0)
+    fast_bytes_per_s: float = setting(
+        14_000.0, "a slower server is never one of the fastest", least=0.0, most=1e12
+    )
     fast_interval_percent: int = setting(
         50, "what is left of interval_s for the fastest servers; 100 = no difference", least=0, most=100
     )
@@ -47,7 +47,9 @@ class Politeness:
         least=0,
         most=_MOST_PERCENT,
     )
-    target_bytes_per_s: float = setting(14_000.0, "a server of this speed is not called slow", least=1.0)
+    target_bytes_per_s: float = setting(
+        14_000.0, "a server of this speed is not called slow", least=1.0, most=1e12
+    )
     run_pages: int = setting(
         1, "requests in a row while the connection lives and no Crawl-delay is wished", least=1
     )

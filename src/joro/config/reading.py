@@ -16,7 +16,7 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from joro.config.declare import Override
+from joro.config.declare import MOST_WHOLE, Override
 from joro.config.servers import EXPRESSION, expression, spelled
 from joro.config.tree import FILE_NAME, Config
 from joro.errors import ConfigError
@@ -161,6 +161,8 @@ def check(value: Any, spec: dataclasses.Field[Any], where: str) -> None:
     least, most, form = (spec.metadata[word] for word in ("least", "most", "form"))
     if least is not None and not value >= least:  # `not >=`: nan is out of range too
         raise ConfigError(f"{where} = {value!r} is too small", remedy=f"write {least:.15g} or more")
+    if most is None and type(value) is int:
+        most = MOST_WHOLE
     if most is not None and not value <= most:
         raise ConfigError(f"{where} = {value!r} is too large", remedy=f"write {most:.15g} or less")
     if form is not None and not re.fullmatch(form.pattern, value):

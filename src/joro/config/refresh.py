@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from joro.config.declare import Form, setting
+from joro.config.declare import CENTURY_S, YEAR_S, Form, setting
 
 POLICIES = Form("optimal|interval|gamma|uniform", '"optimal", "interval", "gamma" or "uniform"')
 ORDERS = Form("edf|freq|fcfs|rm|sjf", '"edf", "freq", "fcfs", "rm" or "sjf"')
@@ -48,11 +48,19 @@ class Refresh:
         most=100,
     )
     least_interval_s: float = setting(
-        3_600.0, "no page is visited again sooner; under optimal, nor sooner than in a minute", least=1.0
+        3_600.0,
+        "no page is visited again sooner; under optimal, nor sooner than in a minute",
+        least=1.0,
+        most=CENTURY_S,
     )
-    most_interval_s: float = setting(5_184_000.0, "every page is visited again after this time", least=60.0)
+    most_interval_s: float = setting(
+        5_184_000.0, "every page is visited again after this time", least=60.0, most=CENTURY_S
+    )
     first_interval_s: float = setting(
-        604_800.0, "wait before the second visit, until the crawl has seen how pages change", least=1.0
+        604_800.0,
+        "wait before the second visit, until the crawl has seen how pages change",
+        least=1.0,
+        most=CENTURY_S,
     )
     gamma_alpha_percent: int = setting(
         5, "least chance of a usual page under gamma, however little it changes", least=0, most=100
@@ -73,7 +81,10 @@ class Refresh:
         most=99,
     )
     batch_window_s: float = setting(
-        300.0, "the speed of a batch is the mean of so long; none ends before twice that", least=1.0
+        300.0,
+        "the speed of a batch is the mean of so long; none ends before twice that",
+        least=1.0,
+        most=YEAR_S,
     )
     important: tuple[str, ...] = setting(
         (), "servers whose pages matter more than others: server key, host:port or host, `*` for anything"
@@ -92,7 +103,9 @@ class Refresh:
     order: str = setting(
         "edf", "which waiting server gets the next socket: earliest deadline, S0's choice, or …", form=ORDERS
     )
-    plan_every_s: float = setting(600.0, "sockets and prices are worked out anew so often", least=1.0)
+    plan_every_s: float = setting(
+        600.0, "sockets and prices are worked out anew so often", least=1.0, most=YEAR_S
+    )
     socket_margin_percent: int = setting(
         130, "sockets kept for refreshing, as a part of the least number that can do", least=100
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from joro.config.declare import Form, setting
+from joro.config.declare import YEAR_S, Form, setting
 
 _TIME = Form(r"([01][0-9]|2[0-3]):[0-5][0-9]", "a time of day like 04:00")
 _URL = Form(r"(https?://\S+)?", "an http:// or https:// URL")
@@ -35,9 +35,12 @@ class Update:
     plain: bool = setting(False, "let the password travel over http:// on a network of our own")
     check_at: str = setting("04:00", "local time of the daily look for a newer release", form=_TIME)
     probation_s: float = setting(
-        120.0, "a new release that fails within so many seconds is rolled back", least=0.0
+        120.0, "a new release that fails within so many seconds is rolled back", least=0.0, most=YEAR_S
     )
     patience_s: float = setting(
-        60.0, "seconds a robot may take to end before its successor starts; then it is killed", least=0.0
+        60.0,
+        "seconds a robot may take to end before its successor starts; then it is killed",
+        least=0.0,
+        most=YEAR_S,
     )
     most_bytes: int = setting(200_000_000, "a larger release is refused", least=1)

@@ -14,7 +14,7 @@ import random
 from collections.abc import Callable, Iterator
 
 from joro.config import PerServer, Politeness
-from joro.config.politeness import YEAR_S
+from joro.config.declare import YEAR_S
 from joro.fetch.pace import REQUESTS, Pace, noted, standing
 from joro.fetch.window import Window
 from joro.model import PASSING, Outcome, Visit

@@ -16,6 +16,7 @@ from typing import Any
 import pycares
 
 from joro.clock import Clock
+from joro.config.servers import spelled
 from joro.errors import ConfigError
 from joro.url import is_address
 
@@ -47,7 +48,7 @@ class Resolver:
         self, clock: Clock, *, nameservers: Sequence[str] = (), hosts: Mapping[str, str] | None = None
     ):
         self._clock = clock
-        self._hosts = {name: [_checked(name, address)] for name, address in (hosts or {}).items()}
+        self._hosts = {_name(name): [_checked(name, address)] for name, address in (hosts or {}).items()}
         self._nameservers = list(nameservers)
         self._known: dict[str, tuple[float, list[str]]] = {}
         self._asking: dict[str, asyncio.Future[list[str]]] = {}
@@ -160,6 +161,13 @@ def _is_ipv4(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _name(name: str) -> str:
+    """A name as URLs have it; `*` stands for whole parts at its beginning."""
+    if name != "*" and "*" in name.removeprefix("*."):
+        raise ConfigError(f"fetch.hosts: {name!r} is like no name", remedy='write "name", "*.suffix" or "*"')
+    return spelled(name, "fetch.hosts")
 
 
 def _checked(name: str, address: str) -> str:

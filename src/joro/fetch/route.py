@@ -82,10 +82,8 @@ class Route:
 
 def route_of(settings: Fetch) -> Route:
     """The operator's wishes, checked."""
-    if settings.ca_file and not Path(settings.ca_file).is_file():
-        raise ConfigError(
-            f"fetch.ca_file: there is no file {settings.ca_file}", remedy="give a file of PEM certificates"
-        )
+    if settings.ca_file:
+        _check_authorities(settings.ca_file)
     if settings.breaker and settings.proxy:
         raise ConfigError(
             "fetch.breaker and fetch.proxy are both set, and a request can take only one way",
@@ -105,6 +103,19 @@ def route_of(settings: Fetch) -> Route:
         ca_file=settings.ca_file or _system_authorities(),
         keep_alive_s=settings.keep_alive_s,
     )
+
+
+def _check_authorities(file: str) -> None:
+    """Every server with https would be called unreachable because of a file that libcurl cannot read."""
+    if not Path(file).is_file():
+        raise ConfigError(f"fetch.ca_file: there is no file {file}", remedy="give a file of PEM certificates")
+    try:
+        ssl.create_default_context(cafile=file)
+    except (OSError, ValueError) as error:  # an SSLError is an OSError
+        raise ConfigError(
+            f"fetch.ca_file: {file} holds no PEM certificates we can read ({error})",
+            remedy="give a file of PEM certificates",
+        ) from None
 
 
 def _port_of(url: str) -> int | None:
