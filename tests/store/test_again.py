@@ -316,6 +316,20 @@ def test_what_waits_at_a_server_is_looked_up_once_not_for_each_seed_it_turned_aw
     frontier.close()
 
 
+def test_a_seed_that_waits_as_one_costs_a_start_two_looks(tmp_path: Path) -> None:
+    """Many seeds at as many servers: where pages of each wait would cost more than all else at a start."""
+    frontier = Frontier(tmp_path)
+    seeds = [f"http://{number}.example/" for number in range(200)]
+    sow(frontier, seeds, lambda: None)
+    frontier.settle(lambda _: 10)
+    frontier.commit(None)
+    counted = frontier._db = Counted(frontier)  # type: ignore[assignment]
+    sow(frontier, seeds, lambda: None)
+    frontier._db = counted._inside
+    assert counted.asked <= 2 * len(seeds)
+    frontier.close()
+
+
 def test_a_seed_that_stays_a_trap_counts_as_one_however_often_it_is_given(directory: Path) -> None:
     """And nothing is taken off the account of the quota for it."""
     trap, beyond = f"{A}/trap", [f"{A}/beyond-{number}" for number in range(3)]

@@ -110,11 +110,11 @@ def _is_sown(frontier: Frontier, url: str, mark: int, places: Callable[[str], li
     """Is a page that was seen before among the pages known, now as a seed?"""
     server, record = server_of(url), frontier.visited(mark)
     if record is None:
-        return frontier.plant(url, places(server))
+        return frontier.plant(url, places)
     if record.hops:
         seed = structs.replace(_unconditional(record), hops=0, found_on=NO_MARK, cgi_hops=0)
         frontier.keep_page(seed)
-        if not (frontier.waits(record) and frontier.plant(url, places(server))):
+        if not (frontier.waits(record) and frontier.plant(url, places)):
             frontier.wait_again(seed)
         _ask_rules_again(frontier, server)
     return True

@@ -328,13 +328,13 @@ class Frontier(Written):
     def _waiting(self, queue: Queue, server: str, mark: int) -> tuple[bytes, bytes | None]:
         return queue.find(mark) or self.place_of(server, mark) or (b"", None)
 
-    def plant(self, url: str, places: Iterable[int]) -> bool:
+    def plant(self, url: str, places: Callable[[str], Iterable[int]]) -> bool:
         """Let a page that waits by links wait as a seed; False when it does not wait. Before any is taken.
 
-        `places` are those of its server.
+        `places` are those of a server: costly, and asked only of who does not wait as a seed, as most do.
         """
         server, mark = server_of(url), fingerprint(url)
-        place = self.place_of(server, mark, places)
+        place = self.place_of(server, mark, (URGENT,)) or self.place_of(server, mark, places(server))
         seed = queue_key(server, URGENT, mark), queue_value(NO_MARK, 0, url)
         if place is not None and place != seed:
             self.let_sleep(server)  # and wake with what is on disk after the next commit
