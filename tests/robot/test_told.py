@@ -220,6 +220,41 @@ def test_a_page_that_is_to_be_looked_for_once_more_is_so_by_the_robot_that_gets_
     runner.run(closed(other))
 
 
+@pytest.mark.parametrize("junk", [b"\xc1", b"\x93\1\2\3", b"\x91" * 100_000 + b"\xc0"])
+@pytest.mark.parametrize("late", [False, True])
+def test_what_another_robot_remembers_of_a_page_given_up_and_nobody_can_read_ends_no_robot(
+    desk: Desk,
+    runner: asyncio.Runner,
+    tmp_path: Path,
+    late: bool,
+    junk: bytes,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Nor ever again: the letter would still be there."""
+    called_changed_too_soon(desk)
+    frontier = desk.robot.frontier
+    state = {key: value for kind in (b"q", b"p", b"s") for key, value in frontier.scan(kind)}
+    junks = {key: junk for kind in (b"f", b"d") for key, _ in frontier.scan(kind)}
+    inside: list[Premises] = []
+
+    def joined(premises: Premises) -> Neighbours:
+        inside.append(premises)
+        return Exchange(tmp_path / "exchange", Share(0, 1), premises.frontier)
+
+    async def another() -> Desk:
+        return Desk(tmp_path / "other", start=desk.clock.now(), joined=joined)
+
+    other = runner.run(another())
+    if late:
+        inside[0].take_late(SITE, list((state | junks).items()))
+    else:
+        inside[0].take_over(SITE, state | junks, 0.0)
+    other.robot._commit()
+    assert other.robot.frontier.visited(fingerprint(URL)) is not None
+    assert f"{SITE}: {len(junks)} things that another robot told" in caplog.text
+    runner.run(closed(other))
+
+
 def test_a_page_that_is_to_be_looked_for_once_more_is_so_by_another_number_of_processes(
     runner: asyncio.Runner, tmp_path: Path
 ) -> None:

@@ -21,7 +21,7 @@ from joro.robot.hearing import promised
 from joro.robot.keeper import Keeper
 from joro.robot.lessons import dated
 from joro.robot.planner import Planner
-from joro.robot.sights import Sights
+from joro.robot.sights import Sights, state_of
 from joro.schedule import change, late, prior
 from joro.schedule.plan import unwish, wish
 from joro.schedule.turns import Turns
@@ -89,7 +89,8 @@ class Premises:
 
         The first visit begins so many pauses later, or when the other had promised to come.
         """
-        state = {key: value for key, value in readable(server, state.items()) if value is not None}
+        told = readable(server, state.items(), state_of)
+        state = {key: value for key, value in told if value is not None}
         record = self.frontier.adopt(server, state, self.dates)
         with suppress(msgspec.MsgspecError):  # then what is known of its traps is found out anew
             self._traps.recall(server, state.get(b"t" + server.encode()))
@@ -102,7 +103,7 @@ class Premises:
 
     def take_late(self, server: str, told: Keys) -> None:
         """Take in what another robot did to a server of ours before it was ours. Only after a commit."""
-        self.frontier.merge(server, told, self.dates, recount)
+        self.frontier.merge(server, readable(server, told, state_of), self.dates, recount)
 
     def dates(self, records: list[PageRecord]) -> Entries:
         """When pages are due that others visited, and those that they gave up and promised to look for."""

@@ -47,6 +47,11 @@ _decode_sight = msgspec.msgpack.Decoder(Sight).decode
 _decode_lookout = msgspec.msgpack.Decoder(Lookout).decode
 
 
+def state_of(key: bytes, packed: bytes) -> Sight | Lookout:
+    """What is kept under a key of `Sources`; a `ValueError` says what is wrong with it."""
+    return _decode_sight(packed) if key[:1] == b"f" else _decode_lookout(packed)
+
+
 class Sights:
     """Sights and lookouts of one robot, in its frontier. What is got is a copy: keep what changed."""
 

@@ -55,11 +55,18 @@ _DECODERS: dict[bytes, Callable[[bytes], object]] = {
 }
 
 
-def readable(server: str, keys: Iterable[tuple[bytes, bytes | None]]) -> Keys:
-    """Those changes of a server that can be taken in; the others are told in one line."""
+def readable(
+    server: str,
+    keys: Iterable[tuple[bytes, bytes | None]],
+    state_of: Callable[[bytes, bytes], object] = lambda key, value: value,
+) -> Keys:
+    """Those changes of a server that can be taken in; the others are told in one line.
+
+    What watching remembers only the robot can read, with `state_of`.
+    """
     found, lost = [], 0
     for key, value in keys:
-        if value is None or _is_readable(server, key, value):
+        if value is None or _is_readable(server, key, value, state_of):
             found.append((key, value))
         else:
             lost += 1
@@ -70,7 +77,7 @@ def readable(server: str, keys: Iterable[tuple[bytes, bytes | None]]) -> Keys:
     return found
 
 
-def _is_readable(server: str, key: bytes, value: bytes) -> bool:
+def _is_readable(server: str, key: bytes, value: bytes, state_of: Callable[[bytes, bytes], object]) -> bool:
     kind, name = key[:1], server.encode()
     try:
         if kind == b"p":
@@ -82,10 +89,10 @@ def _is_readable(server: str, key: bytes, value: bytes) -> bool:
             url = value[9:].decode()
             return key[1:-9] == name + b"\0" and key[-8:] == _mark(url) and try_canonical(url) == url
         if kind in (b"f", b"d"):
-            return True
+            return state_of(key, value) is not None
         decode = _DECODERS.get(kind)
         return key[1:] == name and decode is not None and decode(value) is not None
-    except (msgspec.MsgspecError, ValueError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return False
 
 
