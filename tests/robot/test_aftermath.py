@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -11,11 +15,13 @@ from joro.archive.erase import erase
 from joro.archive.index import CaptureIndex
 from joro.archive.names import sorted_index
 from joro.archive.read import records
+from joro.archive.storing import free, upload
 from joro.config import Scope
 from joro.store.again import wait_again
 from joro.store.layout import set_share_count
 from tests.robot.test_promised_links import end, limited, next_one
 from tests.robot.test_watcher import DAY_S, SITE, START, Desk, opened, runner
+from tests.store.s3 import environment
 
 __all__ = ["runner"]
 
@@ -133,4 +139,55 @@ def test_a_failure_counts_also_when_it_is_replayed(tmp_path: Path, runner: async
     desk = runner.run(opened(desk.path, start=desk.clock.now()))
     after = desk.care(PAGE)
     assert (after.failures, after.interval_s) == (1, 2.0 * before.interval_s)
+    end(desk, runner)
+
+
+@contextmanager
+def shut_store() -> Iterator[tuple[str, list[str]]]:
+    """An object store that refuses everything: its URL, and what it was asked for."""
+    asked: list[str] = []
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(403)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_: object) -> None:
+            """Nobody reads it."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever).start()
+        with environment(f"http://127.0.0.1:{server.server_address[1]}"):
+            yield f"s3://shut-{server.server_address[1]}", asked
+        server.shutdown()
+
+
+def test_a_store_out_of_reach_holds_up_a_start_once_not_for_each_page(
+    tmp_path: Path, runner: asyncio.Runner
+) -> None:
+    """It takes seconds to be sure that nobody answers, or minutes."""
+    desk, names = runner.run(opened(tmp_path / "c")), [f"{number}.html" for number in range(5)]
+    desk.answer(f"{SITE}/", "".join(f"<a href=/{name}>x</a>" for name in names))
+    for name in names:
+        desk.answer(f"{SITE}/{name}", LINKS)
+    end(desk, runner)
+    archive = desk.path / "archive"
+    upload(archive, str(tmp_path / "far"))
+    desk = runner.run(opened(desk.path, start=START + 8 * DAY_S))
+    desk.later(0)
+    for name in names:
+        desk.answer_uncommitted(f"{SITE}/{name}", LINKS, "text/html")
+    desk.robot._archive.flush()
+    desk.robot.frontier.abandon()
+    assert free(archive)
+    with shut_store() as (url, asked):
+        for note in archive.glob("*.stored"):
+            note.write_text(note.read_text().replace(str(tmp_path / "far"), url))
+        desk = runner.run(opened(desk.path, start=desk.clock.now()))
+    assert set(desk.waiting()) >= {f"/{name}" for name in names}
+    assert 0 < len(asked) <= 2
     end(desk, runner)

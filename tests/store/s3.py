@@ -30,7 +30,7 @@ def s3_server(bucket: str = "captures") -> Iterator[Bucket]:
                 "Authorization", "AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/s3/aws4_request"
             )
             urllib.request.urlopen(request, timeout=10).close()
-            with _environment(endpoint):
+            with environment(endpoint):
                 yield Bucket(f"s3://{bucket}", endpoint)
         finally:
             server.kill()
@@ -45,7 +45,8 @@ def _endpoint(server: subprocess.Popen[str]) -> str:
 
 
 @contextmanager
-def _environment(endpoint: str) -> Iterator[None]:
+def environment(endpoint: str) -> Iterator[None]:
+    """Let obstore find an object store there."""
     settings = {
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": "testing",
