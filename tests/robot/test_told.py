@@ -190,6 +190,17 @@ def test_joro_explain_tells_when_a_page_given_up_is_looked_for_once_more(
     assert found.due.startswith("looked for once more, as its server calls it changed, when a robot")
 
 
+def test_joro_explain_promises_nothing_of_a_page_given_up_that_nobody_has_called_changed_since(
+    runner: asyncio.Runner, tmp_path: Path
+) -> None:
+    desk = runner.run(opened(tmp_path / "c"))
+    give_up(desk)
+    runner.run(closed(desk))
+    set_share_count(desk.path / "frontier", 1)
+    found = explain(Collection.open(desk.path), URL, desk.clock.now())
+    assert (found.due_at, found.due.partition(";")[0]) == (None, "not due again by itself")
+
+
 @pytest.mark.parametrize("late", [False, True])
 def test_a_page_that_is_to_be_looked_for_once_more_is_so_by_the_robot_that_gets_its_server(
     desk: Desk, runner: asyncio.Runner, tmp_path: Path, late: bool
