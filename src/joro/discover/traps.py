@@ -11,7 +11,7 @@ Every kind of URL (`patterns.kinds`) has an account: of its last pages, how many
 a prior, so a new kind in a barren section starts poor and one on a rich server starts rich. A kind whose
 share falls under LEAST is closed: no more of its URLs are registered or visited. A kind not seen before is
 tried a few times, whatever its section is like, as long as the section's attempts with new kinds do
-not all fail. A closed kind gets another try when the links refused number 64, 128, 256 …
+not mostly fail. A closed kind gets another try when the links refused number 64, 128, 256 …
 
 So an archive of a million different articles is collected whole, and a calendar that has nothing more to
 say costs some tens of visits, whatever its URLs look like.
@@ -261,7 +261,7 @@ def _book(state: State, chain: tuple[str, ...], novelty: float) -> None:
         if novelty >= 0.5 and not account.proven:
             account.proven = True
             if parent is not None:
-                parent.chances = min(CHANCES, parent.chances + 1)
+                parent.chances = min(CHANCES, parent.chances + 2)  # one of them was used up
         parent = account
     if len(accounts) > ACCOUNT_LIMIT:
         del accounts[min(list(accounts)[1:-4], key=lambda kind: accounts[kind].visits)]
