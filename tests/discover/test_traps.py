@@ -91,6 +91,17 @@ def test_pages_that_say_nothing_but_lead_to_pages_that_do_are_followed() -> None
     assert len(paths(walk(gallery), "/photo/")) == 61 * 8
 
 
+def diary(path: str) -> tuple[str, list[str]]:
+    if path.startswith("/entry/"):
+        return prose(path), []
+    number = int(path.rpartition("/")[2] or 0)
+    return "What was done on this day?", [f"/entry/{number}", f"/day/{number + 1}"] if number < 1_000 else []
+
+
+def test_a_chain_of_pages_that_say_nothing_is_followed_from_the_first_page_it_leads_to() -> None:
+    assert len(paths(walk(diary), "/entry/")) == 1_000
+
+
 WORDS = sorted(set(prose("words", 800).split()))
 
 
