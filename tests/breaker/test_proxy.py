@@ -277,6 +277,19 @@ def test_a_forbidden_network_is_never_reached() -> None:
     assert (got.status, got.said, connections) == (403, "forbidden; 127.0.0.1 is in 127.0.0.0/8", 0)
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["64:ff9b::127.0.0.1", "2002:7f00:1::", "::127.0.0.1", "2a00::5efe:127.0.0.1", "::ffff:127.0.0.1"],
+)
+def test_an_ipv4_network_is_forbidden_inside_of_ipv6_addresses_too(address: str) -> None:
+    async def story() -> bytes:
+        async with breaker(forbid_addresses=("127.0.0.0/8",)) as proxy:
+            head = ("GET http://a.example/ HTTP/1.1", f"Joro-Connect: [{address}]:80", CLOSE, "", "")
+            return await say(proxy.port, "\r\n".join(head).encode())
+
+    assert b"403 Forbidden" in run(story())
+
+
 def test_beyond_the_limit_nothing_reaches_the_server() -> None:
     async def story() -> tuple[list[int], Got, int]:
         async with scripted(HELLO) as web, breaker(per_server_per_minute=3, quarantine_s=99.0) as proxy:

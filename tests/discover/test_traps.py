@@ -91,6 +91,30 @@ def test_pages_that_say_nothing_but_lead_to_pages_that_do_are_followed() -> None
     assert len(paths(walk(gallery), "/photo/")) == 61 * 8
 
 
+def diary(path: str) -> tuple[str, list[str]]:
+    if path.startswith("/entry/"):
+        return prose(path), []
+    number = int(path.rpartition("/")[2] or 0)
+    return "What was done on this day?", [f"/entry/{number}", f"/day/{number + 1}"] if number < 1_000 else []
+
+
+def test_a_chain_of_pages_that_say_nothing_is_followed_from_the_first_page_it_leads_to() -> None:
+    assert len(paths(walk(diary), "/entry/")) == 1_000
+
+
+WORDS = sorted(set(prose("words", 800).split()))
+
+
+def dictionary(path: str) -> tuple[str, list[str]]:
+    if path == "/":
+        return "Words", [f"/{word}-1" for word in WORDS]
+    return ("See elsewhere." if path < "/c" else prose(path)), []  # a fifth of them
+
+
+def test_where_most_new_kinds_bring_something_the_others_are_forgiven() -> None:
+    assert len(walk(dictionary).fetched) == 1 + len(WORDS)
+
+
 def test_a_table_of_numbers_is_something_new() -> None:
     chance = random.Random(1)
     cells = [[f"{chance.random():.3f}" for _ in range(100)] for _ in range(2)]

@@ -89,6 +89,12 @@ class Back(Stream):
 
 
 Way = tuple[str, str, int]  # server key, address, port
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+#: How a machine without IPv4 reaches the old web (RFC 6052).
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+#: The lower half of an ISATAP address (RFC 5214) is one of these, then an IPv4 address.
+_ISATAP = (0x0000_5EFE, 0x0200_5EFE)
 
 
 class Backroom:
@@ -115,8 +121,9 @@ class Backroom:
         """Why the operator does not want us there, or None."""
         if not self._forbidden:
             return None
-        number = ipaddress.ip_address(address)
-        return next((f"{address} is in {network}" for network in self._forbidden if number in network), None)
+        read_as = _readings(ipaddress.ip_address(address))
+        hits = (network for network in self._forbidden if any(number in network for number in read_as))
+        return next((f"{address} is in {network}" for network in hits), None)
 
     def take(self, way: Way) -> Back | None:
         """A used connection that is still good."""
@@ -169,6 +176,17 @@ def reset(transport: asyncio.Transport) -> None:
     if sock is not None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     transport.close()
+
+
+def _readings(address: Address) -> list[Address]:
+    """All that an address may lead to: an IPv6 one may be on its way to an IPv4 one that it carries."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return [address]
+    number = int(address)
+    last = ipaddress.IPv4Address(number & 0xFFFF_FFFF)
+    if address in _NAT64 or 1 < number < 1 << 32 or number >> 32 & 0xFFFF_FFFF in _ISATAP:
+        return [address, last]
+    return [address, address.sixtofour] if address.sixtofour is not None else [address]
 
 
 def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:

@@ -58,6 +58,8 @@ class State(msgspec.Struct, array_like=True):
     aliases: Aliases = msgspec.field(default_factory=Aliases)
     doubles: int = 0  # pages known under an alias, which may be visited once more without blame
     unsaved: int = 0
+    #: Kinds not known to be worth their visits → pages that led to new ones of them.
+    leading: dict[str, list[str]] = msgspec.field(default_factory=dict)
 
 
 pack = msgspec.msgpack.Encoder().encode

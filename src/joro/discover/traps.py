@@ -11,7 +11,7 @@ Every kind of URL (`patterns.kinds`) has an account: of its last pages, how many
 a prior, so a new kind in a barren section starts poor and one on a rich server starts rich. A kind whose
 share falls under LEAST is closed: no more of its URLs are registered or visited. A kind not seen before is
 tried a few times, whatever its section is like, as long as the section's attempts with new kinds do
-not all fail. A closed kind gets another try when the links refused number 64, 128, 256 …
+not mostly fail. A closed kind gets another try when the links refused number 64, 128, 256 …
 
 So an archive of a million different articles is collected whole, and a calendar that has nothing more to
 say costs some tens of visits, whatever its URLs look like.
@@ -40,6 +40,9 @@ TRUSTED_SHARE, TRIED, TRUSTED_FROM, SAMPLE = 0.75, 4, 32, 8
 LAST_PAGES, LAST_PAGES_SERVER = 32, 256
 #: Another try after so many refusals, and each time after twice as many.
 FIRST_PROBE = 64
+#: With fewer visits it may not show whether a kind is worth them. Until it does, pages that led to it are
+#: remembered: so many to a kind, of so many kinds, with URLs of so many characters.
+YOUNG, LEADING, LEADING_CHARS = 8, 8, 200
 #: Accounts of one server; the least used gives way.
 ACCOUNT_LIMIT = 96
 #: Text under which a page says nothing that could be compared.
@@ -195,18 +198,40 @@ class Traps:
         if state is None:
             return
         own = kinds(source)
-        for url in admitted:
-            if url.startswith(server + "/") and _is_rich(state, kinds(url), own[-1]):
-                for kind in own:
-                    account = state.accounts.get(kind)
-                    if account is not None:
-                        account.worth = min(account.pages, account.worth + 0.5)
-                return
+        inside = (kinds(url)[-1] for url in admitted if url.startswith(server + "/"))
+        others = [kind for kind in inside if kind != own[-1]]
+        if any(_is_rich(state, kind) for kind in others):
+            _credit(state, own)
+        elif len(source) <= LEADING_CHARS:
+            young = next((kind for kind in others if _is_young(state, kind)), None)
+            if young is not None:
+                _note(state.leading, young, source)
 
 
-def _is_rich(state: State, chain: tuple[str, ...], other_than: str) -> bool:
-    account = state.accounts.get(chain[-1])
-    return account is not None and chain[-1] != other_than and account.worth >= 2 and account.share(0) >= 0.5
+def _note(leading: dict[str, list[str]], young: str, source: str) -> None:
+    sources = leading.setdefault(young, [])
+    if len(sources) < LEADING:
+        sources.append(source)
+    if len(leading) > LEADING:
+        del leading[next(iter(leading))]
+
+
+def _credit(state: State, chain: tuple[str, ...]) -> None:
+    """A page of this kind led to new pages that say something."""
+    for kind in chain:
+        account = state.accounts.get(kind)
+        if account is not None:
+            account.worth = min(account.pages, account.worth + 0.5)
+
+
+def _is_rich(state: State, kind: str) -> bool:
+    account = state.accounts.get(kind)
+    return account is not None and account.worth >= 2 and account.share(0) >= 0.5
+
+
+def _is_young(state: State, kind: str) -> bool:
+    account = state.accounts.get(kind)
+    return account is None or account.visits < YOUNG
 
 
 def _reason(state: State, chain: tuple[str, ...]) -> str | None:
@@ -261,10 +286,22 @@ def _book(state: State, chain: tuple[str, ...], novelty: float) -> None:
         if novelty >= 0.5 and not account.proven:
             account.proven = True
             if parent is not None:
-                parent.chances = min(CHANCES, parent.chances + 1)
+                parent.chances = min(CHANCES, parent.chances + 2)  # one of them was used up
         parent = account
+    _settle(state, chain[-1])
     if len(accounts) > ACCOUNT_LIMIT:
         del accounts[min(list(accounts)[1:-4], key=lambda kind: accounts[kind].visits)]
+
+
+def _settle(state: State, kind: str) -> None:
+    """Once it shows whether a kind is worth its visits, so does what leading to it was worth."""
+    if kind not in state.leading:
+        return
+    if _is_rich(state, kind):
+        for source in state.leading.pop(kind):
+            _credit(state, kinds(source))
+    elif not _is_young(state, kind):
+        del state.leading[kind]
 
 
 def _start_again(state: State, doubles: int) -> None:
