@@ -114,22 +114,26 @@ class Keeper:
         if not self.enabled or frontier.kept(ADOPTED):
             return
         for number, record in enumerate(frontier.all_visited()):
-            if record.upkeep is None and record.outcome in _KEPT_WORDS:
-                self._adopt(record)
+            if record.upkeep is None and (care := self.adopted(record)) is not None:
+                names = np.array([fingerprint(server_of(record.url))], np.uint64)
+                dates = dated([fingerprint(record.url)], names, [care], np.array([record.time]))
+                frontier.calendar.push(dates)
             if number % ADOPTED_AT_ONCE == ADOPTED_AT_ONCE - 1:
                 frontier.commit(None)
         frontier.keep(ADOPTED, b"yes")
         frontier.commit(None)
 
-    def _adopt(self, record: PageRecord) -> None:
+    def adopted(self, record: PageRecord) -> Upkeep | None:
+        """What is kept from now on of a page visited by who kept nothing fresh; None where nothing is."""
+        if not self.learns or record.outcome not in _KEPT_WORDS:
+            return None
         mark, server = fingerprint(record.url), server_of(record.url)
         care = Upkeep(seen_at=record.time, interval_s=self._settings.first_wait_s)
         care.weight = self._weight_of(server)
         care.due = self._clock.now() + care.interval_s * (mark / 2**64)
         self._frontier.keep_page(structs.replace(record, upkeep=care))
         wish(self._frontier.server(server).wishes, care.interval_s, care.weight)
-        names, times = np.array([fingerprint(server)], np.uint64), np.array([record.time])
-        self._frontier.calendar.push(dated([mark], names, [care], times))
+        return care
 
     def bring_due(self) -> list[str]:
         """Let pages wait that are due; their servers."""
