@@ -15,6 +15,7 @@ from joro.config import Refresh
 from joro.model import Outcome, Response, Truncated, Visit
 from joro.robot.arrivals import Arrival
 from joro.robot.lessons import STATE, dated
+from joro.store.records import Upkeep
 from joro.url import fingerprint
 from tests.robot.test_keeper import HOUR, URL, A, Stage, changes, come_due, stage
 from tests.robot.test_validators import torn
@@ -82,6 +83,14 @@ def test_failures_spoil_nothing_that_was_learned(learned: Stage) -> None:
         hours_until_due(learned, Outcome.SERVER_ERROR)
     assert (changes(learned), hours_until_due(learned, Outcome.OK)) == (seen, 1.0)
     assert hours_until_due(learned, Outcome.TIMEOUT) == 2.0
+
+
+def test_a_page_collected_before_pages_were_kept_fresh_is_given_up_for_no_failure(learned: Stage) -> None:
+    """It was there, though nobody remembers what it said."""
+    care = Upkeep(learned.care.version, learned.care.due, HOUR, seen_at=learned.now)
+    learned.frontier.keep_page(structs.replace(learned.record, upkeep=care))
+    learned.commit()
+    assert [hours_until_due(learned, Outcome.TIMEOUT) for _ in range(5)] == [2.0, 4.0, 8.0, 16.0, 20.0]
 
 
 @pytest.mark.parametrize("outcome", [Outcome.UNREACHABLE, Outcome.NO_ADDRESS, Outcome.DISALLOWED])

@@ -136,6 +136,14 @@ class Hearing:
         return self._frontier.server(server_of(record.url)).signals
 
 
+def was_here(care: Upkeep) -> bool:
+    """Did this collection ever have the page? One taken over from another archive only has its history.
+
+    Of one collected before pages were kept fresh nothing is known but that it was there.
+    """
+    return bool(care.body or (care.seen_at and not care.history))
+
+
 def promised(record: PageRecord, sights: Sights) -> Upkeep | None:
     """The date of a page given up that was called changed since it was missed: no record has it."""
     if record.upkeep is not None or record.outcome != _GONE:

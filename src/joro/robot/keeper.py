@@ -27,7 +27,7 @@ from joro.model import PASSING, Known, Outcome, Page, Response, Truncated, Visit
 from joro.parse.dates import moment
 from joro.parse.page import document_of
 from joro.robot.batches import Batches
-from joro.robot.hearing import GIVEN_UP, Hearing
+from joro.robot.hearing import GIVEN_UP, Hearing, was_here
 from joro.robot.lessons import STATE, Lesson, Lessons, dated, looked_at
 from joro.robot.planner import Planner, PlanReport
 from joro.robot.policy import Policy
@@ -338,7 +338,7 @@ class Keeper:
                 lesson.age_s = _stood_s(visit)
         elif care is not None and visit.outcome is Outcome.GONE:
             lesson.after = self._gone(care)
-        elif visit.outcome in PASSING and (care is None or not care.body):
+        elif visit.outcome in PASSING and not (care is not None and was_here(care)):
             lesson.after = self._gone(care or Upkeep(interval_s=self._settings.first_wait_s / 2))
         elif care is not None and visit.outcome is not Outcome.TRAP:
             lesson.after = self._failed(visit, care)
