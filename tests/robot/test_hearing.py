@@ -131,6 +131,24 @@ def test_a_signal_brings_no_page_forward_that_failed_when_it_was_last_asked_for(
     assert (stage.care.signals, stage.care.failures) == (2, 1)
 
 
+def test_a_page_never_seen_is_given_up_no_sooner_for_being_announced(tmp_path: Path) -> None:
+    stage = Stage(tmp_path / "frontier", SETTINGS)
+    stage.find()
+    stage.frontier.server(A).signals = GOOD
+    days = []
+    for day in range(100):
+        page = stage.frontier.take(A)
+        if page is not None:
+            stage.frontier.put_back(page)
+            stage.visit(Outcome.TIMEOUT)
+            days.append(day)
+        tell(stage)
+        stage.pass_time(DAY)
+        stage.commit()
+    stage.frontier.close()
+    assert days == [0, 10, 30, 70]
+
+
 def test_a_page_that_waits_already_is_not_dated_anew(stage: Stage) -> None:
     tell(stage)
     assert waits(stage)

@@ -51,7 +51,7 @@ class Hearing:
 
         A source has dates of its own, and a page that waits already cannot wait any sooner. One given up as
         gone is looked for once more: the servers of such pages. One that failed, or broke off, waits for its
-        date.
+        date; and so does one that nobody has seen yet: it would be given up in a few days.
         """
         latest = {fingerprint(signal.url): signal.time for signal in told}
         records = self._frontier.records(np.array(list(latest), np.uint64))
@@ -63,8 +63,8 @@ class Hearing:
             after[record.url] = structs.replace(
                 care, signals=care.signals + 1, told_at=time, told_every_s=every_s
             )
-            is_there = not (care.torn or care.failures)
-            is_believed = is_there and self._quality_of(record) != signals.NONE
+            is_missing = care.torn or care.failures or (care.absences and not was_here(care))
+            is_believed = not is_missing and self._quality_of(record) != signals.NONE
             if is_believed and not self._frontier.waits(record):
                 believed.append(record)
         if believed:
