@@ -320,8 +320,7 @@ class Keeper:
         care = before.upkeep if before is not None else None
         lesson = Lesson(visit.page, visit.time, care, None, server=server)
         if care is not None and care.seen_at and is_part(visit):  # as a failure; some answers never end
-            longer_s = min(2.0 * care.interval_s, self._settings.most_interval_s)
-            lesson.after = structs.replace(care, torn=True, absences=0, interval_s=longer_s)
+            lesson.after = structs.replace(self._failed(visit, care), torn=True, absences=0)
         elif visit.outcome is _OK or visit.outcome in KEPT:
             lesson.after, lesson.is_seen = seen(visit, care, digest, main), True
             is_new = lesson.after.captured_at == visit.time
