@@ -15,6 +15,7 @@ from joro.config import Refresh
 from joro.model import Outcome, Response, Truncated, Visit
 from joro.robot.arrivals import Arrival
 from joro.robot.lessons import STATE, dated
+from joro.store.records import Upkeep
 from joro.url import fingerprint
 from tests.robot.test_keeper import HOUR, URL, A, Stage, changes, come_due, stage
 from tests.robot.test_validators import torn
@@ -80,8 +81,17 @@ def test_failures_spoil_nothing_that_was_learned(learned: Stage) -> None:
     seen = changes(learned)
     for _ in range(10):
         hours_until_due(learned, Outcome.SERVER_ERROR)
-    assert (changes(learned), hours_until_due(learned, Outcome.OK)) == (seen, 1.0)
+    assert (changes(learned), learned.care.failures) == (seen, 10)
+    assert (hours_until_due(learned, Outcome.OK), learned.care.failures) == (1.0, 0)
     assert hours_until_due(learned, Outcome.TIMEOUT) == 2.0
+
+
+def test_a_page_collected_before_pages_were_kept_fresh_is_given_up_for_no_failure(learned: Stage) -> None:
+    """It was there, though nobody remembers what it said."""
+    care = Upkeep(learned.care.version, learned.care.due, HOUR, seen_at=learned.now)
+    learned.frontier.keep_page(structs.replace(learned.record, upkeep=care))
+    learned.commit()
+    assert [hours_until_due(learned, Outcome.TIMEOUT) for _ in range(5)] == [2.0, 4.0, 8.0, 16.0, 20.0]
 
 
 @pytest.mark.parametrize("outcome", [Outcome.UNREACHABLE, Outcome.NO_ADDRESS, Outcome.DISALLOWED])
@@ -116,7 +126,8 @@ def test_a_page_that_fails_or_breaks_off_misses_no_visits_that_it_does_not_wish(
 def handed_over(stage: Stage) -> tuple[float, float]:
     """The date in the calendar of whoever gets the page's server, and since when prices move it."""
     names = np.array([fingerprint(A)], np.uint64)
-    (entry,) = dated([fingerprint(URL)], names, [stage.care], np.array([stage.now]))
+    far = 1e9, 1e9  # where languages are chosen, those visited once are looked at again, too
+    (entry,) = dated([fingerprint(URL)], names, [stage.care], np.array([stage.now]), far)
     return float(entry["due"]), float(entry["state"].view(STATE)["visited_at"])
 
 
@@ -127,6 +138,13 @@ def test_the_date_of_a_page_that_fails_or_breaks_off_stands_when_its_server_move
     for _ in range(4):
         hours_until_due(learned, outcome, breaks=breaks)
     assert handed_over(learned) == (learned.care.due, 0.0)
+
+
+def test_a_page_of_which_a_part_arrives_is_not_gone(learned: Stage) -> None:
+    hours_until_due(learned, Outcome.GONE)
+    assert learned.care.absences == 1
+    hours_until_due(learned, Outcome.OK, breaks=True)
+    assert learned.care.absences == 0
 
 
 def test_the_date_of_a_page_that_broke_off_at_its_first_visit_stands_when_its_server_moves(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -109,26 +109,48 @@ def test_one_change_that_two_sources_tell_of_is_one(stage: Stage) -> None:
     assert (stage.care.signals, stage.care.version) == (1, 2)
 
 
-def test_a_signal_brings_no_page_forward_that_breaks_off_each_time(stage: Stage) -> None:
-    tell(stage)
-    assert waits(stage)
-    torn(stage, "part")
-    tell(stage)
-    assert not waits(stage)
-    assert stage.care.signals == 2
+def break_off(stage: Stage) -> None:
+    torn(stage, f"part {stage.now}")
 
 
-def test_a_signal_brings_no_page_forward_that_failed_when_it_was_last_asked_for(stage: Stage) -> None:
-    tell(stage)
-    assert waits(stage)
+def fail(stage: Stage) -> None:
     page = stage.frontier.take(A)
     assert page is not None
     visit = Visit(page, stage.now, Outcome.CLIENT_ERROR, b"GET", Response(403, b"", b"", {}))
     stage.frontier.done(visit, 3, stage.keeper.learn(visit, stage.record, "", 0))
     stage.commit()
+
+
+@pytest.mark.parametrize("in_vain", [break_off, fail])
+def test_a_signal_brings_a_page_forward_that_failed_or_broke_off_once_and_no_further(
+    stage: Stage, in_vain: Callable[[Stage], None]
+) -> None:
     tell(stage)
+    for failures in (1, 2):
+        assert waits(stage)
+        in_vain(stage)
+        stage.pass_time(HOUR)
+        tell(stage)
+        assert (stage.care.signals, stage.care.failures) == (failures + 1, failures)
     assert not waits(stage)
-    assert (stage.care.signals, stage.care.failures) == (2, 1)
+
+
+def test_a_page_never_seen_is_given_up_no_sooner_for_being_announced(tmp_path: Path) -> None:
+    stage = Stage(tmp_path / "frontier", SETTINGS)
+    stage.find()
+    stage.frontier.server(A).signals = GOOD
+    days = []
+    for day in range(100):
+        page = stage.frontier.take(A)
+        if page is not None:
+            stage.frontier.put_back(page)
+            stage.visit(Outcome.TIMEOUT)
+            days.append(day)
+        tell(stage)
+        stage.pass_time(DAY)
+        stage.commit()
+    stage.frontier.close()
+    assert days == [0, 1, 21, 61]
 
 
 def test_a_page_that_waits_already_is_not_dated_anew(stage: Stage) -> None:

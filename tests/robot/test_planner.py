@@ -11,6 +11,7 @@ from msgspec import structs
 
 from joro.clock import FakeClock
 from joro.config import Refresh
+from joro.model import DAY_S
 from joro.robot.planner import Planner, combined, last_report
 from joro.schedule.cycle import dues_at
 from joro.schedule.plan import wish
@@ -18,6 +19,7 @@ from joro.schedule.sockets import Pool
 from joro.schedule.turns import Turns
 from joro.store.frontier import Frontier
 from joro.store.queue import URGENT
+from joro.store.records import PageRecord, Upkeep
 from joro.url import fingerprint
 
 SERVERS = [f"http://{number}.example" for number in range(20)]
@@ -77,6 +79,20 @@ def test_what_is_told_of_thinned_pages_is_what_they_get_whatever_they_weigh(fron
     report, name = planning.round(), np.array([fingerprint(SERVERS[0])], np.uint64)
     assert report.visits_per_day_after == pytest.approx(86_400 / 5)
     assert planning.page_intervals_s(name, [10.0], [2.0])[0] == pytest.approx(50.0)
+
+
+def test_visits_that_pages_do_not_take_while_they_fail_are_left_to_the_others(frontier: Frontier) -> None:
+    """Of a hundred pages sixty fail, and are asked for once in sixty days: one visit a day of eleven."""
+    for number in range(100):
+        failures, days = (3, 60) if number < 60 else (0, 9)
+        care, server = Upkeep(interval_s=days * DAY_S, failures=failures), SERVERS[number % 20]
+        frontier.keep_page(PageRecord(f"{server}/{number}", 1, 1.0, "ok", 200, upkeep=care))
+        wish(frontier.server(server).wishes, care.interval_s, 1.0)
+    frontier.commit(None)
+    settings = replace(SETTINGS, policy="uniform", visits_per_day=11)
+    planning = Planner(frontier, settings, FakeClock(5.0), sockets=50, minimum_s=lambda *_: 1.0)
+    planning.round()
+    assert planning.policy.price == pytest.approx(4 * DAY_S)  # what each of forty waits
 
 
 def test_visits_missed_are_told_once(frontier: Frontier) -> None:

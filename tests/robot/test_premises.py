@@ -1,12 +1,22 @@
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from joro.robot.premises import recount
+from joro.config import Config
+from joro.coordinate.exchange import Exchange
+from joro.coordinate.post import Neighbours
+from joro.coordinate.share import Share
+from joro.robot.premises import Premises, recount
 from joro.schedule import change, late
 from joro.schedule.prior import BROAD
 from joro.store.records import ServerRecord, Upkeep
+from tests.robot.test_watcher import DAY_S, SITE, Desk, closed, opened, runner
+
+__all__ = ["runner"]
 
 
 def kept(interval_s: float, changed: bool, language: str = "") -> Upkeep:
@@ -34,3 +44,37 @@ def test_what_was_known_of_it_before_is_taken_back_and_it_waits_no_longer() -> N
     recount(alone, None, after, False)
     assert (server.wishes, server.waiting) == (alone.wishes, {})
     assert server.said == pytest.approx(alone.said)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_pages_of_who_kept_nothing_fresh_are_kept_fresh_by_who_gets_them(
+    runner: asyncio.Runner, tmp_path: Path, late: bool
+) -> None:
+    desk = runner.run(opened(tmp_path / "c", Config()))
+    desk.answer(f"{SITE}/", "<a href=/p1.html>x</a>")
+    desk.answer(f"{SITE}/p1.html", "<p>one two three")
+    state = {key: value for kind in (b"q", b"p", b"s") for key, value in desk.robot.frontier.scan(kind)}
+    inside: list[Premises] = []
+
+    def joined(premises: Premises) -> Neighbours:
+        inside.append(premises)
+        return Exchange(tmp_path / "exchange", Share(0, 1), premises.frontier)
+
+    async def another() -> Desk:
+        return Desk(tmp_path / "other", start=desk.clock.now(), joined=joined)
+
+    other = runner.run(another())
+    other.robot._keeper.adopt()
+    if late:
+        inside[0].take_late(SITE, list(state.items()))
+    else:
+        inside[0].take_over(SITE, state, 0.0)
+    other.robot._commit()
+    other.robot.frontier.wake()
+    wished = other.robot.frontier.server(SITE).wishes
+    assert (other.waiting(), sum(count for count, _ in wished.values())) == ([], 2)
+    other.later(5 * DAY_S + 1)
+    other.later(0)
+    assert set(other.waiting()) == {"/", "/p1.html"}
+    runner.run(closed(other))
+    runner.run(closed(desk))

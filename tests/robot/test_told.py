@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from pathlib import Path
 
+import numpy as np
 import pytest
 from msgspec import structs
 
@@ -14,7 +15,9 @@ from joro.coordinate.post import Neighbours
 from joro.coordinate.share import Share
 from joro.explainer import explain
 from joro.model import Outcome
+from joro.robot.hearing import GIVEN_UP, promised
 from joro.robot.premises import Premises
+from joro.store.calendar import entries_in
 from joro.store.collection import Collection
 from joro.store.layout import reshare, set_share_count
 from joro.url import fingerprint
@@ -174,6 +177,59 @@ def called_changed_too_soon(desk: Desk) -> None:
     desk.answer(URL, status="404")
     pass_days(desk, 1)
     tell(desk, today(desk))
+    assert PAGE not in desk.waiting()
+
+
+def look_in_vain(desk: Desk) -> None:
+    desk.robot._keeper.urge(URL)
+    desk.robot._commit()
+    desk.answer(URL, status="404")
+
+
+def test_a_page_given_up_is_promised_nothing_until_it_is_called_changed(desk: Desk) -> None:
+    called_changed_too_soon(desk)
+    promises = []
+    for _ in range(2):
+        record = desk.robot.frontier.visited(fingerprint(URL))
+        assert record is not None
+        promises.append(promised(record, desk.robot._watcher._sights))
+        look_in_vain(desk)
+    assert [each is not None for each in promises] == [True, False]
+
+
+def test_to_look_for_a_page_that_nobody_called_changed_since_says_nothing(desk: Desk) -> None:
+    called_changed_too_soon(desk)
+    sights, said = desk.robot._watcher._sights, []
+    for _ in range(3):
+        look_in_vain(desk)
+        said.append((sights.lookout(SITE).trust.comparisons, sights.of(URL).deaf_until))
+    assert said == [said[0]] * 3
+
+
+def test_a_page_called_changed_again_and_again_too_soon_has_one_date(desk: Desk) -> None:
+    called_changed_too_soon(desk)
+    for _ in range(3):
+        pass_days(desk, 0.5)
+        tell(desk, today(desk))
+    dates = np.concatenate([entries_in(block) for _, block in desk.robot.frontier.scan(b"c")])
+    assert dates["version"][dates["mark"] == fingerprint(URL)].tolist().count(GIVEN_UP) == 1
+
+
+def test_a_page_is_looked_for_again_no_later_than_any_page_is_visited(desk: Desk) -> None:
+    give_up(desk)
+    pass_days(desk, 100)
+    tell(desk, today(desk))
+    desk.answer(URL, status="404")
+    assert desk.robot._watcher._sights.of(URL).deaf_until == desk.clock.now() + 60 * DAY_S
+
+
+def test_a_page_that_was_left_out_meanwhile_is_looked_for_by_no_promise(desk: Desk) -> None:
+    called_changed_too_soon(desk)
+    record = desk.robot.frontier.visited(fingerprint(URL))
+    assert record is not None
+    desk.robot.frontier.keep_page(structs.replace(record, outcome=Outcome.UNWANTED.value))
+    desk.robot._commit()
+    pass_days(desk, 20)
     assert PAGE not in desk.waiting()
 
 

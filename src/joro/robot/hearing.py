@@ -30,6 +30,8 @@ from joro.url import fingerprint, server_of
 _GONE = Outcome.GONE.value
 #: The version of dates of pages given up, which no record names.
 GIVEN_UP = 0
+#: So many failures in a row may have been an accident, and over: whoever announces a page has answered since.
+FORGIVEN = 1
 
 #: The dates of pages by what they cost and are worth now.
 Dates = Callable[[Entries], NDArray[np.float64]]
@@ -50,8 +52,8 @@ class Hearing:
         """Note signals that a source had, read so long after the last time; visit pages sooner for them.
 
         A source has dates of its own, and a page that waits already cannot wait any sooner. One given up as
-        gone is looked for once more: the servers of such pages. One that failed, or broke off, waits for its
-        date.
+        gone is looked for once more: the servers of such pages. One that failed, or broke off, more than once
+        in a row waits for its date; if nobody has seen it yet, it would be given up in a few days.
         """
         latest = {fingerprint(signal.url): signal.time for signal in told}
         records = self._frontier.records(np.array(list(latest), np.uint64))
@@ -63,8 +65,8 @@ class Hearing:
             after[record.url] = structs.replace(
                 care, signals=care.signals + 1, told_at=time, told_every_s=every_s
             )
-            is_there = not (care.torn or care.failures)
-            is_believed = is_there and self._quality_of(record) != signals.NONE
+            failures = care.failures + (0 if was_here(care) else care.absences)
+            is_believed = failures <= FORGIVEN and self._quality_of(record) != signals.NONE
             if is_believed and not self._frontier.waits(record):
                 believed.append(record)
         if believed:
@@ -134,6 +136,14 @@ class Hearing:
     def _quality_of(self, record: PageRecord) -> int:
         """How good the signals of a page's server are."""
         return self._frontier.server(server_of(record.url)).signals
+
+
+def was_here(care: Upkeep) -> bool:
+    """Did this collection ever have the page? One taken over from another archive only has its history.
+
+    Of one collected before pages were kept fresh nothing is known but that it was there.
+    """
+    return bool(care.body or (care.seen_at and not care.history))
 
 
 def promised(record: PageRecord, sights: Sights) -> Upkeep | None:

@@ -27,7 +27,7 @@ from joro.model import PASSING, Known, Outcome, Page, Response, Truncated, Visit
 from joro.parse.dates import moment
 from joro.parse.page import document_of
 from joro.robot.batches import Batches
-from joro.robot.hearing import GIVEN_UP, Hearing
+from joro.robot.hearing import GIVEN_UP, Hearing, was_here
 from joro.robot.lessons import STATE, Lesson, Lessons, dated, looked_at
 from joro.robot.planner import Planner, PlanReport
 from joro.robot.policy import Policy
@@ -114,22 +114,26 @@ class Keeper:
         if not self.enabled or frontier.kept(ADOPTED):
             return
         for number, record in enumerate(frontier.all_visited()):
-            if record.upkeep is None and record.outcome in _KEPT_WORDS:
-                self._adopt(record)
+            if record.upkeep is None and (care := self.adopted(record)) is not None:
+                names = np.array([fingerprint(server_of(record.url))], np.uint64)
+                dates = dated([fingerprint(record.url)], names, [care], np.array([record.time]))
+                frontier.calendar.push(dates)
             if number % ADOPTED_AT_ONCE == ADOPTED_AT_ONCE - 1:
                 frontier.commit(None)
         frontier.keep(ADOPTED, b"yes")
         frontier.commit(None)
 
-    def _adopt(self, record: PageRecord) -> None:
+    def adopted(self, record: PageRecord) -> Upkeep | None:
+        """What is kept from now on of a page visited by who kept nothing fresh; None where nothing is."""
+        if not self.learns or record.outcome not in _KEPT_WORDS:
+            return None
         mark, server = fingerprint(record.url), server_of(record.url)
         care = Upkeep(seen_at=record.time, interval_s=self._settings.first_wait_s)
         care.weight = self._weight_of(server)
         care.due = self._clock.now() + care.interval_s * (mark / 2**64)
         self._frontier.keep_page(structs.replace(record, upkeep=care))
         wish(self._frontier.server(server).wishes, care.interval_s, care.weight)
-        names, times = np.array([fingerprint(server)], np.uint64), np.array([record.time])
-        self._frontier.calendar.push(dated([mark], names, [care], times))
+        return care
 
     def bring_due(self) -> list[str]:
         """Let pages wait that are due; their servers."""
@@ -316,8 +320,7 @@ class Keeper:
         care = before.upkeep if before is not None else None
         lesson = Lesson(visit.page, visit.time, care, None, server=server)
         if care is not None and care.seen_at and is_part(visit):  # as a failure; some answers never end
-            longer_s = min(2.0 * care.interval_s, self._settings.most_interval_s)
-            lesson.after = structs.replace(care, torn=True, absences=0, interval_s=longer_s)
+            lesson.after = structs.replace(self._failed(visit, care), torn=True, absences=0)
         elif visit.outcome is _OK or visit.outcome in KEPT:
             lesson.after, lesson.is_seen = seen(visit, care, digest, main), True
             is_new = lesson.after.captured_at == visit.time
@@ -334,7 +337,7 @@ class Keeper:
                 lesson.age_s = _stood_s(visit)
         elif care is not None and visit.outcome is Outcome.GONE:
             lesson.after = self._gone(care)
-        elif visit.outcome in PASSING and (care is None or not care.body):
+        elif visit.outcome in PASSING and not (care is not None and was_here(care)):
             lesson.after = self._gone(care or Upkeep(interval_s=self._settings.first_wait_s / 2))
         elif care is not None and visit.outcome is not Outcome.TRAP:
             lesson.after = self._failed(visit, care)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from joro.config import Refresh
 from joro.model import Page
-from joro.robot.planner import LOOKED_AT, Planner
+from joro.robot.planner import LOOKED_AT, Planner, is_missing
 from joro.robot.witness import Witness, heard, judge
 from joro.schedule import change, prior, signals
 from joro.schedule.cycle import dues_at
@@ -424,7 +424,7 @@ _LEAST_SAID = np.array([0.0, -np.inf])
 
 def is_priced(care: Upkeep) -> bool:
     """At its second visit, while missing, announced, and as a source its date is moved by no price."""
-    return change.is_watched(care.history) and not _is_missing(care) and not care.polled and not care.signals
+    return change.is_watched(care.history) and not is_missing(care) and not care.polled and not care.signals
 
 
 def dated(
@@ -483,13 +483,8 @@ def _movable_since(care: Upkeep) -> float:
     """When a page was there last, negative if only once; 0: its date stands, whatever the price."""
     if is_priced(care):
         return care.seen_at
-    is_new = care.body and not change.is_watched(care.history) and not _is_missing(care) and not care.polled
+    is_new = care.body and not change.is_watched(care.history) and not is_missing(care) and not care.polled
     return -care.seen_at if is_new else 0.0
-
-
-def _is_missing(care: Upkeep) -> bool:
-    """Was the page, or a part of it, not there when it was last asked for?"""
-    return care.absences > 0 or care.torn or care.failures > 0
 
 
 def looked_at(now: float | Floats, visited_at: ArrayLike, due: Floats, share: float = LOOKED_AT) -> Floats:

@@ -30,7 +30,7 @@ from joro.schedule.feasible import NEUTRAL, Rule
 from joro.schedule.plan import Plan, Round, Timing
 from joro.schedule.sockets import Order, Pool, Pools, least_share, priority
 from joro.store.frontier import Frontier
-from joro.store.records import ServerRecord
+from joro.store.records import ServerRecord, Upkeep
 from joro.url import fingerprint, server_of
 
 log = logging.getLogger(__name__)
@@ -312,23 +312,26 @@ class Planner:
         return self.report
 
     def _study(self, walk: _Walk, budget_per_s: float) -> Limits | None:
-        """Look at a few thousand pages anywhere; what they may cost is their part of the budget."""
-        sample = [
-            record
-            for record in self._frontier.sample(SAMPLE)
-            if record.upkeep is not None and not record.upkeep.polled
-        ]
-        if not sample:
+        """Look at a few thousand pages anywhere; what they may cost is their part of the budget.
+
+        Those that were missing when they were last asked for leave the others what they do not take.
+        """
+        cared = [(each, each.upkeep) for each in self._frontier.sample(SAMPLE) if each.upkeep is not None]
+        sample = [(record, care) for record, care in cared if not care.polled]
+        there = [record for record, care in sample if not is_missing(care)]
+        cares = [care for _, care in sample if not is_missing(care)]
+        if not there:
             return None
-        cares = [record.upkeep for record in sample if record.upkeep is not None]
+        taken_per_s = sum(1 / care.interval_s for _, care in sample if is_missing(care) and care.interval_s)
         histories = change.unpack([care.history for care in cares])
         weights = np.array([care.weight for care in cares], np.float32)
-        servers = np.array([fingerprint(server_of(record.url)) for record in sample], np.uint64)
+        servers = np.array([fingerprint(server_of(record.url)) for record in there], np.uint64)
         others = self.said_of(servers) - prior.said(histories)
         share = len(sample) / max(walk.pages, len(sample))
+        left_per_s = max(budget_per_s * share - taken_per_s, LEAST_BUDGET_PER_S)
         limits = self._limits(walk) if self._settings.policy == "optimal" else None
         self.policy.study(
-            histories, weights, np.maximum(others, [0.0, -np.inf]), budget_per_s * share,
+            histories, weights, np.maximum(others, [0.0, -np.inf]), left_per_s,
             limits.priced(servers) if limits is not None else None,
         )  # fmt: skip
         return limits
@@ -471,6 +474,11 @@ def _report(plan: Plan, time: float, sockets: int, price: float) -> PlanReport:
         plan.pools.discovery, price, before.need + before.infeasible_need,
         after.need + after.infeasible_need, len(plan.own.keys() | plan.priced.keys()), plan.most_revised,
     )  # fmt: skip
+
+
+def is_missing(care: Upkeep) -> bool:
+    """Was the page, or a part of it, not there when it was last asked for?"""
+    return care.absences > 0 or care.torn or care.failures > 0
 
 
 def last_report(frontier: Frontier) -> PlanReport | None:

@@ -106,9 +106,12 @@ class Premises:
         self.frontier.merge(server, readable(server, told, state_of), self.dates, recount)
 
     def dates(self, records: list[PageRecord]) -> Entries:
-        """When pages are due that others visited, and those that they gave up and promised to look for."""
-        sights, planner = Sights(self.frontier.sources), self._planner
-        found = [(record, record.upkeep or promised(record, sights)) for record in records]
+        """When pages are due that others visited, and those that they gave up and promised to look for.
+
+        Those of who kept nothing fresh come without a date, and get one here.
+        """
+        sights, planner, adopted = Sights(self.frontier.sources), self._planner, self._keeper.adopted
+        found = [(each, each.upkeep or adopted(each) or promised(each, sights)) for each in records]
         kept = [(record, care) for record, care in found if care is not None]
         cares = [care for _, care in kept]
         marks = np.array([fingerprint(record.url) for record, _ in kept], np.uint64)

@@ -36,7 +36,7 @@ class Upkeep(msgspec.Struct, array_like=True, gc=False):
     told_every_s: float = 0.0  # time between two readings of the source
     moved: bool = False  # what last answered was a redirect: `body` is not the page's
     torn: bool = False  # of what last answered only a part arrived: the newest capture is not whole
-    failures: int = 0  # visits in a row that failed; each has made `interval_s` longer
+    failures: int = 0  # visits in a row that failed, or broke off; each has made `interval_s` longer
 
 
 class PageRecord(msgspec.Struct, array_like=True, gc=False):
