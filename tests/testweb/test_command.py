@@ -51,6 +51,7 @@ def test_the_lines_it_announces_are_settings_a_collection_takes() -> None:
         ),
         ("--pages", "-1", "pages = -1 cannot be; give at least one per host (5)"),
         ("--pages", "0", "pages = 0 cannot be"),
+        ("--memory", "-1", "memory = -1 MB cannot be; give 0 or more"),
     ],
 )
 def test_a_number_that_cannot_be_is_one_line(option: str, value: str, says: str) -> None:

@@ -58,6 +58,7 @@ class Settings:
             f"dns_port = {self.dns_port}",
             f"give -1 (none), 0 (any free one) or up to {MOST_PORT}",
         )
+        _check(self.memory_bytes >= 0, f"memory = {self.memory_bytes / 1e6:g} MB", "give 0 or more")
         _check(self.speed >= 0, f"speed = {self.speed}", "give 0 or more")
         _check(
             0 <= self.latency_s <= MOST_LATENCY_S,
