@@ -215,6 +215,19 @@ def test_a_page_that_waits_under_an_order_is_not_due(known: Collection) -> None:
     assert (found.due_at, found.due) == (None, "not due, as things are: orders says no")
 
 
+@pytest.mark.parametrize("url", [SEED, NEXT, LAST])
+def test_a_page_that_belongs_to_the_collection_no_more_is_not_due(tmp_path: Path, url: str) -> None:
+    made = collection(tmp_path, scope={"exclude": [f"{A}/*"]})
+    frontier = Frontier(made.frontier / "0-of-1")
+    (record,) = [each for each in frontier.all_visited() if each.url == SEED]
+    frontier.keep_page(structs.replace(record, upkeep=Upkeep(due=NOW + DAY_S, interval_s=DAY_S)))
+    frontier.commit(None)
+    frontier.close()
+    found = explain(made, url, NOW)
+    assert found.due_at is None
+    assert found.due.endswith("scope says no")
+
+
 def test_a_page_taken_down_is_hidden_and_on_disk_until_collected(known: Collection) -> None:
     archive(known, page(SEED, "A title", "words", time=NOW - 60), page(SEED, "Two", "more", time=NOW - 50))
     index_new(known)

@@ -354,9 +354,8 @@ class _Inquiry:
         refusal = self._boundary.refusal(page.url, page.hops, page.cgi_hops)
         if refusal:
             return Decision("scope", False, f"does not belong to the collection: {refusal}")
-        if page.hops == 0:
-            return Decision("scope", True, "belongs to the collection as a seed")
-        return Decision("scope", True, f"belongs to the collection, {_links(page.hops)} from a seed")
+        where = f", {_links(page.hops)} from a seed" if page.hops else " as a seed"
+        return Decision("scope", True, f"belongs to the collection{where}")
 
     def _quota(self) -> Decision:
         found, quota = self._record.found, self._boundary.quota(self._server)
@@ -440,11 +439,12 @@ class _Inquiry:
             return self._turn(self._queued.before, refusal)
         never, care = "not due again by itself", self._visited.upkeep if self._visited is not None else None
         when = "when a robot keeps pages fresh (joro refresh, joro crawl --keep-fresh)"
-        if care is not None and is_source(self._sight.watched):
+        is_barred = refusal is not None and refusal.rule in ("scope", "trap")
+        if care is not None and not is_barred and is_source(self._sight.watched):
             return care.due, "read again when a robot watches feeds and sitemaps (joro crawl --keep-fresh)"
-        if care is not None:
+        if care is not None and not is_barred:
             return care.due, f"{'looked for again' if care.absences else 'visited again'} {when}"
-        if self._visited is not None and self._visited.outcome in FAILED:
+        if self._visited is not None and self._visited.outcome in FAILED and not is_barred:
             return None, f"{never}; joro retry collects it again"
         if refusal is not None:
             return None, f"not due, as things are: {refusal.rule} says no"
@@ -463,7 +463,7 @@ class _Inquiry:
         return sight.deaf_until
 
     def _turn(self, before: int, refusal: Decision | None) -> tuple[float | None, str]:
-        if refusal is not None and refusal.rule in ("robots.txt", "trap", "address"):
+        if refusal is not None and refusal.rule in ("scope", "robots.txt", "trap", "address"):
             return None, f"not visited when its turn comes: {refusal.rule} says no"
         first = f"{_pages(before)} of its server first" if before else "the next page of its server"
         return self._ready_at() + before * self._politeness().interval_s, first
