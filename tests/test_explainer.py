@@ -14,9 +14,11 @@ from joro.cli import joro
 from joro.clock import FakeClock
 from joro.config import from_tables
 from joro.config.declare import YEAR_S
+from joro.discover.watch import FRONT, watch
 from joro.explainer import Decision, Explanation, Hidden, Keeping, Standing, Step, duration, explain, moment
 from joro.indexer import index_new
-from joro.model import DAY_S, Outcome, Visit
+from joro.model import DAY_S, FEED, Outcome, Visit
+from joro.robot.sights import Sight, Sights
 from joro.schedule import change
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier
@@ -213,6 +215,19 @@ def test_a_page_that_waits_under_an_order_is_not_due(known: Collection) -> None:
     assert (found.due_at, found.due) == (None, "not due, as things are: orders says no")
 
 
+@pytest.mark.parametrize("url", [SEED, NEXT, LAST])
+def test_a_page_that_belongs_to_the_collection_no_more_is_not_due(tmp_path: Path, url: str) -> None:
+    made = collection(tmp_path, scope={"exclude": [f"{A}/*"]})
+    frontier = Frontier(made.frontier / "0-of-1")
+    (record,) = [each for each in frontier.all_visited() if each.url == SEED]
+    frontier.keep_page(structs.replace(record, upkeep=Upkeep(due=NOW + DAY_S, interval_s=DAY_S)))
+    frontier.commit(None)
+    frontier.close()
+    found = explain(made, url, NOW)
+    assert found.due_at is None
+    assert found.due.endswith("scope says no")
+
+
 def test_a_page_taken_down_is_hidden_and_on_disk_until_collected(known: Collection) -> None:
     archive(known, page(SEED, "A title", "words", time=NOW - 60), page(SEED, "Two", "more", time=NOW - 50))
     index_new(known)
@@ -304,6 +319,22 @@ def test_a_page_kept_fresh_tells_how_often_it_changes_and_when_it_is_due(tmp_pat
     assert found.due_at == NOW + DAY_S
     assert found.change_interval_s is not None
     assert 0.5 * DAY_S < found.change_interval_s < 5 * DAY_S
+
+
+@pytest.mark.parametrize(("kind", "is_left_aside"), [(FEED, True), (FRONT, False)])
+def test_what_joro_refresh_does_not_read_is_not_promised_of_it(
+    tmp_path: Path, kind: str, is_left_aside: bool
+) -> None:
+    made = collection(tmp_path)
+    frontier = Frontier(made.frontier / "0-of-1")
+    (record,) = [each for each in frontier.all_visited() if each.url == SEED]
+    frontier.keep_page(structs.replace(record, upkeep=Upkeep(due=NOW + DAY_S, interval_s=DAY_S, polled=True)))
+    Sights(frontier.sources).keep(SEED, Sight(watch(kind, SEED, NOW)))
+    frontier.commit(None)
+    frontier.close()
+    found = explain(made, SEED, NOW)
+    assert found.due_at == NOW + DAY_S
+    assert ("joro refresh" not in found.due) is is_left_aside
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
 from joro.discover.traps import WATCHED_FROM, Traps
 from joro.discover.wanted import Wanted
+from joro.discover.watch import Watched, is_source
 from joro.fetch import robotstxt
 from joro.fetch.guard import Guard
 from joro.fetch.pace import standing
@@ -167,7 +168,7 @@ class _Way(msgspec.Struct):
 class _Sight(msgspec.Struct, array_like=True):
     """What watching remembers of a page, as far as it is told."""
 
-    watched: msgspec.Raw = msgspec.Raw()
+    watched: Watched | None = None
     hops: int = 0  # how far from a seed news is
     depth: int = 0
     is_guess: bool = False
@@ -353,9 +354,8 @@ class _Inquiry:
         refusal = self._boundary.refusal(page.url, page.hops, page.cgi_hops)
         if refusal:
             return Decision("scope", False, f"does not belong to the collection: {refusal}")
-        if page.hops == 0:
-            return Decision("scope", True, "belongs to the collection as a seed")
-        return Decision("scope", True, f"belongs to the collection, {_links(page.hops)} from a seed")
+        where = f", {_links(page.hops)} from a seed" if page.hops else " as a seed"
+        return Decision("scope", True, f"belongs to the collection{where}")
 
     def _quota(self) -> Decision:
         found, quota = self._record.found, self._boundary.quota(self._server)
@@ -390,8 +390,7 @@ class _Inquiry:
     @property
     def _is_refused(self) -> bool:
         """Did its server's name lead to where we must not go, when its robots.txt was to be read?"""
-        known = self._robots
-        return known is not None and UNHEARD.get(known.status) is Outcome.FORBIDDEN_ADDRESS
+        return self._robots is not None and UNHEARD.get(self._robots.status) is Outcome.FORBIDDEN_ADDRESS
 
     def _address(self) -> Decision:
         host = host_of(self._url)
@@ -440,9 +439,12 @@ class _Inquiry:
             return self._turn(self._queued.before, refusal)
         never, care = "not due again by itself", self._visited.upkeep if self._visited is not None else None
         when = "when a robot keeps pages fresh (joro refresh, joro crawl --keep-fresh)"
-        if care is not None:
+        is_barred = refusal is not None and refusal.rule in ("scope", "trap")
+        if care is not None and not is_barred and is_source(self._sight.watched):
+            return care.due, "read again when a robot watches feeds and sitemaps (joro crawl --keep-fresh)"
+        if care is not None and not is_barred:
             return care.due, f"{'looked for again' if care.absences else 'visited again'} {when}"
-        if self._visited is not None and self._visited.outcome in FAILED:
+        if self._visited is not None and self._visited.outcome in FAILED and not is_barred:
             return None, f"{never}; joro retry collects it again"
         if refusal is not None:
             return None, f"not due, as things are: {refusal.rule} says no"
@@ -461,11 +463,10 @@ class _Inquiry:
         return sight.deaf_until
 
     def _turn(self, before: int, refusal: Decision | None) -> tuple[float | None, str]:
-        if refusal is not None and refusal.rule in ("robots.txt", "trap", "address"):
+        if refusal is not None and refusal.rule in ("scope", "robots.txt", "trap", "address"):
             return None, f"not visited when its turn comes: {refusal.rule} says no"
-        pause_s = self._politeness().interval_s
         first = f"{_pages(before)} of its server first" if before else "the next page of its server"
-        return self._ready_at() + before * pause_s, first
+        return self._ready_at() + before * self._politeness().interval_s, first
 
 
 def _prior(frontier: Frontier | None) -> prior.Prior:

@@ -74,6 +74,11 @@ def test_what_nobody_asked_for_was_not_visited() -> None:
     assert Meter(lambda: report, FakeClock()).line().startswith("collecting · 6 pages · 0/s · 3 waiting")
 
 
+def test_a_page_that_has_not_changed_is_ok() -> None:
+    report = Report(found=9, visited=9, revisits=8, outcomes={"ok": 1, "not modified": 7, "timeout": 1})
+    assert crawling.summary(report) == "9 pages visited (8 ok), 8 visited again, 0 waiting, 0.0 MB"
+
+
 def test_one_page_is_not_called_pages() -> None:
     report = Report(found=1, visited=1, outcomes={"ok": 1})
     assert crawling.summary(report) == "1 page visited (1 ok), 0 waiting, 0.0 MB"

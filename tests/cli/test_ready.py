@@ -44,6 +44,13 @@ def test_the_test_web_writes_nothing_into_missing_folders(tmp_path: Path, option
     assert f"for {option}" in failure("testweb", "--hosts", "1", option, str(tmp_path / "no" / "x"))
 
 
+@pytest.mark.parametrize("option", ["--ready-file", "--settings", "--log"])
+def test_the_test_web_is_not_up_before_it_can_write(option: str) -> None:
+    assert failure("testweb", "--hosts", "1", option, "/proc/x").startswith(
+        f"{option} /proc/x cannot be written (No such file or directory); name another file"
+    )
+
+
 def test_a_ready_file_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"/proc/x cannot be written .*--ready-file"):
         announce(Path("/proc/x"), 8_080)

@@ -143,7 +143,10 @@ def test_where_no_schedule_can_be_kept_servers_are_drawn_all_the_same(tmp_path: 
     ("words", "complaint"),
     [
         (["--policy", "FIFO"], "'FIFO' names no order of servers; choose from EDF, FCFS"),
-        (["--sockets", "0"], "--sockets 0 are no numbers from 1 on"),
+        (["--sockets", "0"], "--sockets '0' are no numbers from 1 to 1,000,000; write them like 28,36,84"),
+        (["--sockets", "9" * 5_000], "are no numbers from 1 to 1,000,000"),
+        (["--sockets", ","], "--sockets ',' are no numbers from 1 to 1,000,000"),
+        (["--sockets", ""], "--sockets '' are no numbers from 1 to 1,000,000"),
         (["--days", "3", "replay", "."], "options before the subcommand have no effect"),
         (["--servers", "10", "--out", f"{__file__}/x"], "x cannot be made .Not a directory.; name a folder"),
         (

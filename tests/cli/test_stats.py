@@ -130,3 +130,14 @@ def test_more_visits_than_the_budget_are_told(collection: Path) -> None:
     assert "asked for  100 visits a day (visits_per_day); second visits, watched sources" in told(
         "stats", "-C", str(collection)
     )
+
+
+def test_programs_are_told_of_as_many_pages_found_as_people(collection: Path) -> None:
+    frontier = Frontier(collection / "frontier" / "0-of-1")
+    frontier.add(["http://a.example/late"], 1)
+    frontier.settle(lambda _: 1)
+    frontier.commit(None)
+    frontier.close()
+    found = json.loads(told("stats", "-C", str(collection), "--json"))
+    assert found["coverage"]["reasons"]["refused"] == {"over quota": 1}
+    assert (found["found"], sum(found["coverage"]["pages"].values()), found["waiting"]) == (4, 4, 3)

@@ -51,6 +51,11 @@ def test_the_lines_it_announces_are_settings_a_collection_takes() -> None:
         ),
         ("--pages", "-1", "pages = -1 cannot be; give at least one per host (5)"),
         ("--pages", "0", "pages = 0 cannot be"),
+        ("--speed", "inf", "speed = inf cannot be; give 0 or more"),
+        ("--network", "10.0.0.0/33", "network = '10.0.0.0/33' cannot be; give one in 10.0.0.0/8"),
+        ("--network", "10.0.0.1/8", "network = '10.0.0.1/8' cannot be"),
+        ("--network", "10.0.0.0/7", "network = '10.0.0.0/7' cannot be"),
+        ("--memory", "-1", "memory = -1 MB cannot be; give 0 or more"),
     ],
 )
 def test_a_number_that_cannot_be_is_one_line(option: str, value: str, says: str) -> None:

@@ -23,6 +23,7 @@ from joro.coordinate.report import Report, total
 from joro.coordinate.share import Share
 from joro.discover.scope import Boundary
 from joro.errors import JoroError, UsageError
+from joro.model import Outcome
 from joro.robotset import RobotSet
 from joro.store.collection import Collection
 from joro.store.layout import counts_in, reshare, set_share_count, share_count
@@ -314,7 +315,7 @@ def spare_the_collector() -> None:
 
 def summary(report: Report) -> str:
     """The collection in one line."""
-    ok = report.outcomes.get("ok", 0)
+    ok = sum(report.outcomes.get(outcome.value, 0) for outcome in (Outcome.OK, Outcome.NOT_MODIFIED))
     pages = "1 page" if report.asked_for == 1 else f"{report.asked_for:,} pages"
     again = f", {report.revisits:,} visited again" if report.revisits else ""
     others = f", {report.left_out:,} left out" if report.left_out else ""

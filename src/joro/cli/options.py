@@ -25,12 +25,27 @@ def file_option(*names: str, exists: bool = False, written: bool = False, **more
 
 
 def _writable(_ctx: click.Context, param: click.Parameter, file: Path | None) -> Path | None:
-    """A mistyped folder is found before anything is opened or served."""
+    """A mistyped folder, or one that is only to be read, is found before anything is opened or served."""
     if file is not None and not file.parent.is_dir():
         raise UsageError(
             f"there is no folder {file.parent} for {param.opts[0]}", remedy="make it, or mend the name"
         )
+    if file is not None and not file.exists():
+        try:
+            _write_into(file.parent)
+        except OSError as error:
+            raise UsageError(
+                f"{param.opts[0]} {file} cannot be written ({error.strerror})", remedy="name another file"
+            ) from None
     return file
+
+
+def _write_into(folder: Path) -> None:
+    """Make a file there, of which nothing is left."""
+    from tempfile import TemporaryFile  # 10 ms, which other commands need not pay
+
+    with TemporaryFile(dir=folder):
+        pass
 
 
 def number_option(
@@ -49,18 +64,16 @@ def directory_option(*names: str, **more: Any) -> Callable[[F], F]:
 
 def make_folder(folder: Path, option: str = "--out") -> Path:
     """For what will be written: first, not after minutes of work. It may be there, but only to be read."""
-    from tempfile import TemporaryFile  # 10 ms, which other commands need not pay
-
     what = "made"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         what = "written to"
-        with TemporaryFile(dir=folder):
-            return folder
+        _write_into(folder)
     except OSError as error:
         raise UsageError(
             f"{option} {folder} cannot be {what} ({error.strerror})", remedy="name a folder"
         ) from None
+    return folder
 
 
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")

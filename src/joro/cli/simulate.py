@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -30,6 +31,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: Subcommands that live in modules of their own: name → module of this folder.
 ELSEWHERE = {"freshness": "simulate_freshness"}
+#: More sockets than this no machine has.
+MOST_SOCKETS = 1_000_000
+_NUMBER = re.compile(r"\d{1,9}")  # Python itself reads 4,300 digits at most
+#: Of a list that cannot be read, so many characters are repeated.
+_SHOWN = 80
 #: Infeasible servers named in a report.
 NAMED = 5
 #: S0's days were chosen so that every server is visited as often, at least.
@@ -61,10 +67,15 @@ class _Group(click.Group):
         return command
 
 
-def _numbers(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[int, ...]:
+def _numbers(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[int, ...]:
+    if text is None:
+        return ()
     words = [word.strip() for word in text.split(",") if word.strip()]
-    if not all(word.isdecimal() and 1 <= int(word) <= 1_000_000 for word in words):
-        raise UsageError(f"--sockets {text} are no numbers from 1 on", remedy="write them like 28,36,84")
+    if not words or not all(_NUMBER.fullmatch(word) and 1 <= int(word) <= MOST_SOCKETS for word in words):
+        raise UsageError(
+            f"--sockets {text[:_SHOWN]!r} are no numbers from 1 to {MOST_SOCKETS:,}",
+            remedy="write them like 28,36,84",
+        )
     return tuple(sorted({int(word) for word in words}))
 
 
@@ -90,7 +101,6 @@ def _trial_options(command: F) -> F:
         ),
         click.option(
             "--sockets",
-            default="",
             callback=_numbers,
             metavar="N,…",
             help="Numbers of sockets to try (default: multiples of the lower bound).",

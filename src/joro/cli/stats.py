@@ -75,14 +75,15 @@ def stats(collection: Collection, most: int, as_json: bool) -> None:
 
 def _facts(collection: Collection) -> dict[str, Any]:
     counts, servers, plans, batches = _frontier_facts(collection)
+    accounts = _coverage(counts, servers)
     warcs = list(collection.archive.glob("*.warc.gz"))
     return {
         "collection": str(collection.path),
-        "found": counts.found,
+        "found": sum(accounts.pages.values()),
         "visited": counts.visited,
         "waiting": counts.found - counts.visited,
         "outcomes": {name: number for name, number in _by_number(counts.outcomes) if number},
-        "coverage": asdict(_coverage(counts, servers)),
+        "coverage": asdict(accounts),
         "received_bytes": counts.bytes,
         "archive_bytes": sum(warc.stat().st_size for warc in warcs),
         "archive_files": len(warcs),

@@ -108,6 +108,11 @@ def watch(kind: str, declared_on: str, now: float) -> Watched:
     return Watched(kind, registrable_domain(host_of(declared_on)), due_at=now)
 
 
+def is_source(watched: Watched | None) -> bool:
+    """Is it read for its own sake, and no page for people?"""
+    return watched is not None and watched.kind != FRONT
+
+
 def portions(entries: Iterable[Entry], size: int = PORTION) -> Iterator[list[Entry]]:
     """Entries in portions."""
     rest = iter(entries)

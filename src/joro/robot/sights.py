@@ -11,7 +11,7 @@ import msgspec
 
 from joro.discover.feeds import Declared
 from joro.discover.trust import Trust
-from joro.discover.watch import FRONT, Watched
+from joro.discover.watch import Watched, is_source
 from joro.store.sources import Sources
 
 
@@ -29,7 +29,7 @@ class Sight(msgspec.Struct, array_like=True):
     @property
     def is_source(self) -> bool:
         """Is it read for its own sake, and no page for people?"""
-        return self.watched is not None and self.watched.kind != FRONT
+        return is_source(self.watched)
 
 
 class Lookout(msgspec.Struct, array_like=True):

@@ -7,6 +7,7 @@ Never: holds anything that changes while the web runs.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -58,7 +59,8 @@ class Settings:
             f"dns_port = {self.dns_port}",
             f"give -1 (none), 0 (any free one) or up to {MOST_PORT}",
         )
-        _check(self.speed >= 0, f"speed = {self.speed}", "give 0 or more")
+        _check(self.memory_bytes >= 0, f"memory = {self.memory_bytes / 1e6:g} MB", "give 0 or more")
+        _check(0 <= self.speed < math.inf, f"speed = {self.speed}", "give 0 or more")
         _check(
             0 <= self.latency_s <= MOST_LATENCY_S,
             f"latency = {self.latency_s:g} s",
@@ -68,9 +70,7 @@ class Settings:
             self.dns_port >= 0 or self.addresses == "one", "own addresses without DNS", "drop one of the two"
         )
         _check(self.addresses in ADDRESSING, f"addresses = {self.addresses!r}", "give one or own")
-        _check(
-            self.network.startswith(("127.", "10.")), f"network = {self.network!r}", "give one in 10.0.0.0/8"
-        )
+        _check(_is_ours(self.network), f"network = {self.network!r}", "give one in 10.0.0.0/8")
         _check(self.profile in PROFILES, f"profile = {self.profile!r}", "give mixed or bench")
         _check(self.sizes in SIZES, f"sizes = {self.sizes!r}", "give power-law or even")
 
@@ -79,6 +79,13 @@ class Settings:
         network = IPv4Network(self.network)
         _check(place < network.num_addresses, f"network = {self.network!r}", "give a larger one")
         return str(network[place])
+
+
+def _is_ours(network: str) -> bool:
+    try:
+        return any(IPv4Network(network).subnet_of(IPv4Network(each)) for each in (LOOPBACK, "10.0.0.0/8"))
+    except ValueError:
+        return False
 
 
 def _check(right: bool, what: str, remedy: str) -> None:
