@@ -208,7 +208,7 @@ class Portraits:
         robots = self._frontier.robots(server) if self._manners.of(server).robots_txt else None
         delay = _rules(robots, self._agent).crawl_delay_s if robots else None
         timing = Timing(record.download_s, record.longest_download_s)
-        minimum_s = self._manners.usual_s(server, record, delay)
+        minimum_s = self._manners.mean_s(server, record, delay)
         weight = self._importance if self._is_important(server) else 1.0
         known = record.wishes, timing, minimum_s, record.said, record.due, record.missed_lately, weight
         return figures.Server(*known)

@@ -73,6 +73,15 @@ def test_figures_of_a_server_asked_for_twice_as_much_as_it_bears(collection: Pat
     assert 0.95 < found["freshness"] < 1.0
 
 
+def test_a_server_bears_what_its_hours_leave(collection: Path) -> None:
+    settings = collection / "joro.toml"
+    hours = "[politeness]\nwindow = 'daily 02:00-03:00'"
+    settings.write_text(settings.read_text().replace("[politeness]", hours, 1))
+    found = servers(collection, 2)[1]
+    assert found["kept_per_day"] == pytest.approx(144)
+    assert found["utilisation"] == pytest.approx(48.0)
+
+
 def test_people_get_a_table(collection: Path) -> None:
     lines = told("stats", "-C", str(collection), "--servers", "2").splitlines()
     table = [line for line in lines if line.endswith((" server", "http://c.example", "http://b.example"))]

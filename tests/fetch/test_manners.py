@@ -267,6 +267,20 @@ def test_no_visit_is_set_before_the_hours_of_the_server() -> None:
     assert life.manners.next_open("http://elsewhere.test", 5.0) == 5.0
 
 
+def test_a_server_bears_on_average_what_hours_and_suspensions_leave() -> None:
+    always, nightly = Politeness(interval_s=20.0), Politeness(interval_s=20.0, window="daily 02:00-03:00")
+    rests = Politeness(interval_s=20.0, suspend_after_s=3_600.0, suspend_for_s=3_600.0)
+    record = ServerRecord()
+    means = [Manners(each).mean_s(SERVER, record, None) for each in (always, nightly, rests)]
+    assert means == [20.0, 24 * 20.0, 40.0]
+    record.longest_download_s = 10.0  # part of each round, and of what hours make longer
+    assert Manners(nightly).mean_s(SERVER, record, None) == 24 * 30.0 - 10.0
+    assert (
+        Manners(Politeness(interval_s=0.0, window="daily 02:00-03:00")).mean_s(SERVER, ServerRecord(), None)
+        == 0.0
+    )
+
+
 def test_a_window_that_cannot_be_read_is_told_at_once() -> None:
     rule = Override(("a",), {"window": "at night"})
     with pytest.raises(ConfigError, match="the window 'at night'"):

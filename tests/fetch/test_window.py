@@ -109,6 +109,23 @@ def test_quarter_by_quarter_the_next_opening_is_the_first(zone: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("hours", "every_s", "a_week"),
+    [
+        ("daily 00:00-24:00", 60, 7 * 1440),
+        ("daily 02:00-03:00", 60, 7 * 60),
+        ("daily 02:00-03:00", 7_200, 7),
+        ("weekdays 02:00-03:00 02:30-03:30", 60, 5 * 90),
+        ("daily 23:00-01:00", 3_000, 7 * 3),
+        ("sun 23:00-02:00", 7_200, 2),
+    ],
+)
+def test_visits_of_a_week_are_those_that_begin_while_it_is_open(
+    hours: str, every_s: float, a_week: int
+) -> None:
+    assert Window.parse(hours).mean_s(every_s) == pytest.approx(7 * 86_400 / a_week)
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("", "names no hours"),

@@ -10,6 +10,7 @@ Paper: S1 5.1.4 (20 and 10 seconds, keep-alive, hours), S2 tables 1 and 2 (suspe
 from __future__ import annotations
 
 import datetime
+import math
 import random
 from collections.abc import Callable, Iterator
 
@@ -108,6 +109,19 @@ class Manners:
         interval = interval_s(settings, crawl_delay_s, standing(record.recent))
         pause = max(interval, settings.run_pause_s if settings.run_pages > 1 else 0.0)
         return pause * self.stretch(server)
+
+    def mean_s(self, server: str, record: ServerRecord, crawl_delay_s: float | None) -> float:
+        """As `usual_s` on average over the weeks: hours and suspensions leave time for fewer visits."""
+        settings, usual = self.of(server), self.usual_s(server, record, crawl_delay_s)
+        every_s = usual + record.longest_download_s
+        if every_s == 0.0:
+            return usual
+        if settings.suspend_after_s > 0:
+            every_s += settings.suspend_for_s / math.ceil(settings.suspend_after_s / every_s)
+        window = self._windows.get(settings.window)
+        if window is not None:
+            every_s = window.mean_s(every_s)
+        return every_s - record.longest_download_s
 
     def run_ended(self, server: str, record: ServerRecord) -> float:
         """Its run was to go on, but the server has hung up: the moment from which the next one may begin."""

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from joro.errors import ConfigError
 
-DAY_S = 86_400
+DAY_S, WEEK_S = 86_400, 7 * 86_400
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _GROUPS = {"daily": range(7), "weekdays": range(5), "weekends": range(5, 7)}
 _RANGE = re.compile(r"(\d\d?):(\d\d)[-–](\d\d?):(\d\d)")
@@ -38,6 +38,7 @@ class Window:
             self._today[day].append((start, min(end, DAY_S)))
             if end > DAY_S:
                 self._today[(day + 1) % 7].append((0, end - DAY_S))
+        self._openings = list(_openings(self._today))
 
     @classmethod
     def parse(cls, text: str) -> Window:
@@ -67,6 +68,10 @@ class Window:
             return now
         self._closed = now, float(self._opening(now))
         return self._closed[1]
+
+    def mean_s(self, every_s: float) -> float:
+        """Seconds between two visits on average over the weeks, if there are so many while it is open."""
+        return WEEK_S / sum(math.ceil(length / every_s) for length in self._openings)
 
     def _opening(self, now: float) -> int:
         today = datetime.datetime.fromtimestamp(math.floor(now), self._zone).date()
@@ -102,6 +107,20 @@ class Window:
 
     def _offset(self, moment: int) -> datetime.timedelta | None:
         return datetime.datetime.fromtimestamp(moment, self._zone).utcoffset()
+
+
+def _openings(week: list[list[tuple[int, int]]]) -> Iterator[int]:
+    """How long it is open at a stretch, each time in a week on whose clocks nobody turns a hand."""
+    ranges = sorted((day * DAY_S + start, day * DAY_S + end) for day in range(7) for start, end in week[day])
+    merged = [list(ranges[0])]
+    for start, end in ranges[1:]:
+        if start <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], end)
+        else:
+            merged.append([start, end])
+    if len(merged) > 1 and merged[0][0] == 0 and merged[-1][1] == WEEK_S:
+        merged[0][0] = merged.pop()[0] - WEEK_S
+    return (end - start for start, end in merged)
 
 
 def _zone(text: str, name: str) -> datetime.tzinfo:

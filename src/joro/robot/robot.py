@@ -283,12 +283,13 @@ class Robot:
         self._commits.has_promised |= self._manners.has_promised(record, visit)
         return ready_at
 
-    def _least_s(self, server: str, record: ServerRecord) -> float:
-        return self._manners.usual_s(server, record, self._exclusions.crawl_delay_s(server))
+    def _mean_s(self, server: str, record: ServerRecord) -> float:
+        return self._manners.mean_s(server, record, self._exclusions.crawl_delay_s(server))
 
     def usual_s(self, server: str) -> float:
         """Seconds between two visits to a server."""
-        return self._least_s(server, self.frontier.server(server))
+        delay_s = self._exclusions.crawl_delay_s(server)
+        return self._manners.usual_s(server, self.frontier.server(server), delay_s)
 
     def __init__(
         self,
@@ -301,7 +302,7 @@ class Robot:
         joined: Callable[[Premises], Neighbours] | None = None,
     ) -> None:
         settings = self._settings = collection.config
-        agent = user_agent(settings.identity, __version__)
+        agent, name = user_agent(settings.identity, __version__), settings.identity.name
         self._clock = clock
         self._share = share
         self._page_limit, self._discovers = page_limit, discovers  # new pages, behind links
@@ -322,16 +323,15 @@ class Robot:
         self._arrivals = Arrivals(self._take_in)
         self.frontier: Frontier = (Movable if joined else Frontier)(folder / share.folder)
         self._traps = Traps(self.frontier.trap_state, self.frontier.has_server)
-        name = settings.identity.name
         self._exclusions = Exclusions(self.frontier, self._manners.of, agent=name, clock=clock)
         # Who takes in no new pages reads no sources.
         refresh = dataclasses.replace(settings.refresh, watch=settings.refresh.watch and discovers)
-        most, least_s, count = settings.fetch.sockets, self._least_s, share.count
+        most, mean_s, count = settings.fetch.sockets, self._mean_s, share.count
         planner = Planner(
-            self.frontier, refresh, clock, sockets=most, minimum_s=least_s, share=count, discovers=discovers
+            self.frontier, refresh, clock, sockets=most, minimum_s=mean_s, share=count, discovers=discovers
         )
         self._keeper = Keeper(self.frontier, refresh, planner, clock)
-        longest = LongestFirst(self.frontier, self._least_s) if joined else None
+        longest = LongestFirst(self.frontier, self._mean_s) if joined else None
         self._turns = Turns(planner if refresh.enabled else longest)
         joined = joined or (lambda _: Exchange(collection.frontier / "exchange", share, self.frontier))
         inside = self._callers.wake, self._turns, self._exclusions, self._traps, self._keeper, planner
