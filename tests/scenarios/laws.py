@@ -56,8 +56,9 @@ def is_early(before: Row, after: Row, wait_s: float) -> bool:
 
 def told(before: Row, after: Row, wait_s: float) -> str:
     """One breach, for people."""
-    pause_s = after["start"] - before["end"]
-    return f"{before['url']} {before['status']} → {pause_s:.3f} s, not {wait_s:.3f} → {after['url']}"
+    pause_s, took_s = after["start"] - before["end"], before["end"] - before["start"]
+    asked = f"{before['url']} {before['status']} in {took_s:.4f} s"
+    return f"{asked} → {pause_s:.4f} s, not {wait_s:.4f} → {after['url']}"
 
 
 def early(rows: list[Row], wait_s: float, column: str = "host") -> list[str]:
@@ -93,7 +94,8 @@ class Expected:
             self.throttles += 1
         elif not failed:
             self.throttles = max(self.throttles - 1, 0)
-        elapsed_s = max(row["end"] - row["start"] - LATE_S, LATENCY_S)
+        took_s = row["end"] - row["start"]
+        elapsed_s = max(took_s - LATE_S, min(took_s, LATENCY_S), TICK_S)  # a timer may have gone off early
         self.recent = [*self.recent, None if lost or cut else row["bytes"] / elapsed_s][-10:]
         return max(self._interval_s(), self._penalty_s(failed, throttled))
 
