@@ -321,6 +321,24 @@ def test_a_page_kept_fresh_tells_how_often_it_changes_and_when_it_is_due(tmp_pat
     assert 0.5 * DAY_S < found.change_interval_s < 5 * DAY_S
 
 
+@pytest.mark.parametrize(
+    ("care", "said"),
+    [
+        (Upkeep(failures=1), "Its last visit failed:"),
+        (Upkeep(failures=3), "Its last 3 visits failed:"),
+        (Upkeep(absences=1), "It was gone at its last visit."),
+        (Upkeep(absences=2), "It was gone at its last 2 visits."),
+    ],
+)
+def test_one_visit_that_found_nothing_is_one_visit(known: Collection, care: Upkeep, said: str) -> None:
+    frontier = Frontier(known.frontier / "0-of-1")
+    (record,) = [each for each in frontier.all_visited() if each.url == SEED]
+    frontier.keep_page(structs.replace(record, upkeep=care))
+    frontier.commit(None)
+    frontier.close()
+    assert said in CliRunner().invoke(joro, ["explain", "-C", str(known.path), SEED]).stdout
+
+
 @pytest.mark.parametrize(("kind", "is_left_aside"), [(FEED, True), (FRONT, False)])
 def test_what_joro_refresh_does_not_read_is_not_promised_of_it(
     tmp_path: Path, kind: str, is_left_aside: bool

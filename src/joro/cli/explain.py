@@ -101,9 +101,13 @@ def _keeping(found: Explanation) -> Iterator[str]:
     if care is not None and care.interval_s:  # pages taken over have none before their first visit
         yield f"  A visit every {duration(care.interval_s)} is wished."
     if care is not None and care.absences:
-        yield f"  It was gone at the last {care.absences} visits."
+        yield f"  It was gone at its {_last(care.absences)}."
     elif care is not None and care.failures:
-        yield f"  The last {care.failures} visits failed: it is visited less often until it answers."
+        yield f"  Its {_last(care.failures)} failed: it is visited less often until it answers."
+
+
+def _last(visits: int) -> str:
+    return "last visit" if visits == 1 else f"last {visits:,} visits"
 
 
 def _number(visits: float) -> str:
