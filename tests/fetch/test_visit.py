@@ -404,6 +404,8 @@ def test_a_proxy_in_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch
         ({"ca_file": __file__}, r"fetch\.ca_file: .*test_visit\.py holds no PEM certificates we can read"),
         ({"ca_file": "no/such.pem"}, r"fetch\.ca_file: there is no file no/such\.pem"),
         ({"ports": {"eighty": 1}}, r'fetch\.ports: "eighty" = 1'),
+        ({"ports": {"8" * 5_000: 1}}, r'fetch\.ports: "8+" = 1 are not two port numbers'),
+        ({"ports": {"65536": 1}}, r'fetch\.ports: "65536" = 1'),
     ],
 )
 def test_a_mistake_in_the_settings_is_told_before_the_first_request(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import resource
 import socket
 from collections.abc import Callable, Mapping, Sequence
@@ -271,7 +272,8 @@ def _port_of(server: str) -> int:
 
 def _ports(wanted: dict[str, int]) -> dict[int, int]:
     for key, port in wanted.items():
-        if not (key.isascii() and key.isdigit() and 0 < port < 65_536):
+        number = int(key) if re.fullmatch("[0-9]{1,5}", key) else 0  # of thousands of digits int() makes none
+        if not (0 < number < 65_536 and 0 < port < 65_536):
             raise ConfigError(
                 f'fetch.ports: "{key}" = {port} are not two port numbers', remedy='write it like "80" = 8080'
             )
