@@ -361,3 +361,38 @@ def test_what_another_robot_told_and_nobody_can_read_is_left_out(
     desk.commit()
     assert desk.frontier.counts.visited == 1
     desk.frontier.close()
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        PageRecord(f"{A}/1", 0, 5.0, "ok", 200, upkeep=Upkeep(due=NAN)),
+        PageRecord(f"{A}/1", 0, 5.0, "ok", 200, upkeep=Upkeep(due=9.0, interval_s=NAN)),
+        PageRecord(f"{A}/1", 0, NAN, "ok", 200),
+    ],
+)
+def test_a_page_whose_date_is_no_number_cannot_be_read_and_the_others_come(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, page: PageRecord
+) -> None:
+    desk = Desk(tmp_path)
+    other = PageRecord(f"{A}/2", 0, 5.0, "ok", 200, upkeep=Upkeep(due=9.0))
+    told: Keys = [
+        (b"p" + fingerprint(each.url).to_bytes(8, "big"), msgspec.msgpack.encode(each))
+        for each in (page, other)
+    ]
+    desk.frontier.merge(A, told, dates, recount)
+    desk.commit()
+    assert desk.frontier.calendar.pop(10.0, 9)["mark"].tolist() == [fingerprint(other.url)]
+    assert readable(A, told) == told[1:]
+    assert f"{A}: 1 things" in caplog.text
+    desk.frontier.close()
+
+
+def test_a_server_whose_pause_ends_at_no_time_cannot_be_read() -> None:
+    key = b"s" + A.encode()
+    records = [ServerRecord(ready_at=NAN), ServerRecord(wishes={0: (1, NAN)}), ServerRecord(ready_at=9.0)]
+    told: list[Keys] = [[(key, msgspec.msgpack.encode(record))] for record in records]
+    assert [readable(A, keys) for keys in told] == [[], [], told[2]]

@@ -7,6 +7,8 @@ Never: decides anything; keeps in memory what is committed.
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from joro.discover.feeds import Declared
@@ -49,7 +51,15 @@ _decode_lookout = msgspec.msgpack.Decoder(Lookout).decode
 
 def state_of(key: bytes, packed: bytes) -> Sight | Lookout:
     """What is kept under a key of `Sources`; a `ValueError` says what is wrong with it."""
-    return _decode_sight(packed) if key[:1] == b"f" else _decode_lookout(packed)
+    if key[:1] != b"f":
+        return _decode_lookout(packed)
+    sight = _decode_sight(packed)
+    dates = [sight.announced, sight.deaf_until]
+    if (watched := sight.watched) is not None:
+        dates += [watched.due_at, watched.read_at, watched.looked_at]
+    if math.isnan(sum(dates)):  # no calendar can hold it
+        raise ValueError("a date that is no number")
+    return sight
 
 
 class Sights:

@@ -16,6 +16,7 @@ the visited pages of each server there is an index, which only those keep whose 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import cast
@@ -48,7 +49,6 @@ Recount = Callable[[ServerRecord, Upkeep | None, Upkeep | None, bool], None]
 _decode_page = msgspec.msgpack.Decoder(PageRecord).decode
 _decode_server = msgspec.msgpack.Decoder(ServerRecord).decode
 _DECODERS: dict[bytes, Callable[[bytes], object]] = {
-    b"s": _decode_server,
     b"r": msgspec.msgpack.Decoder(RobotsRecord).decode,
     b"t": bytes,  # only `discover` can tell
     b"w": bytes,
@@ -82,18 +82,45 @@ def _is_readable(server: str, key: bytes, value: bytes, state_of: Callable[[byte
     try:
         if kind == b"p":
             page = _decode_page(value)
-            return (
-                server_of(page.url) == server and key[1:] == _mark(page.url) and bool(Outcome(page.outcome))
-            )
+            is_its_own = server_of(page.url) == server and key[1:] == _mark(page.url)
+            return is_its_own and bool(Outcome(page.outcome)) and _are_numbers(_numbers_of(page))
         if kind == b"q":
             url = value[9:].decode()
             return key[1:-9] == name + b"\0" and key[-8:] == _mark(url) and try_canonical(url) == url
         if kind in (b"f", b"d"):
             return state_of(key, value) is not None
+        if kind == b"s":
+            return key[1:] == name and _are_numbers(_numbers_in(_decode_server(value)))
         decode = _DECODERS.get(kind)
         return key[1:] == name and decode is not None and decode(value) is not None
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return False
+
+
+def _numbers_of(page: PageRecord) -> Iterable[float]:
+    care = page.upkeep
+    if care is None:
+        return (page.time,)
+    return (
+        page.time, care.due, care.interval_s, care.seen_at, care.captured_at, care.weight, care.told_at,
+        care.told_every_s,
+    )  # fmt: skip
+
+
+def _numbers_in(record: ServerRecord) -> Iterable[float]:
+    """The same of a server."""
+    yield from (record.ready_at, record.busy_since, record.ended_at, record.rest_s)
+    yield from (record.download_s, record.longest_download_s)
+    yield from (*record.said, *record.dated, *record.foretold)
+    for _, rate_per_s in record.wishes.values():
+        yield rate_per_s
+    for _, *lateness in record.waiting.values():
+        yield from lateness
+
+
+def _are_numbers(values: Iterable[float]) -> bool:
+    """One "not a number" among dates is later than none and earlier than none: no calendar can hold it."""
+    return not math.isnan(sum(values))
 
 
 class Movable(Frontier):
