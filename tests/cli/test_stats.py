@@ -96,7 +96,7 @@ def test_without_the_option_nobody_reads_all_servers(collection: Path) -> None:
 
 def test_servers_revised_the_hardest_hit_and_a_budget_too_large_are_told(collection: Path) -> None:
     out = told("stats", "-C", str(collection))
-    assert "1 server 2 times less often" in out
+    assert "stretch, all intervals by one factor: 1 server 2 times less often" in out
     assert "asked for  9,000,000 visits a day" in out
     plan = json.loads(told("stats", "-C", str(collection), "--json"))["plan"]
     assert (plan["servers_revised"], plan["missed"]) == (1, 7)

@@ -116,6 +116,7 @@ def test_a_price_of_its_own_is_told_as_what_was_wished_and_what_is_kept(tmp_path
     assert plan.own == {}
     assert plan.priced[fingerprint(BIG)] > 5
     assert report.is_revised
+    assert report.how.endswith("times less often, by price")
     assert world.planner.pool_of(BIG) is Pool.DISCOVERY  # nothing is due
     world.frontier.server(BIG).due = 1
     assert world.planner.pool_of(BIG) is Pool.INFEASIBLE

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from joro.robot.planner import PlanReport
+from joro.robot.planned import PlanReport
 from tests.robot.test_keeper import HOUR, A, Stage, come_due
 
 

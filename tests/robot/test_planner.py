@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,8 @@ from msgspec import structs
 from joro.clock import FakeClock
 from joro.config import Refresh
 from joro.model import DAY_S
-from joro.robot.planner import Planner, combined, last_report
+from joro.robot.planned import combined, last_report
+from joro.robot.planner import Planner
 from joro.schedule.cycle import dues_at
 from joro.schedule.plan import wish
 from joro.schedule.sockets import Pool
@@ -154,7 +156,49 @@ def test_the_server_hardest_hit_is_told(frontier: Frontier) -> None:
     report = planning.round()
     assert (report.servers_revised, report.strength) == (1, 1.0)
     assert report.most_revised == pytest.approx(5.5, rel=1e-4)
-    assert "1 server 5.5 times less often" in str(report)
+    assert "(stretch, all intervals by one factor: 1 server 5.5 times less often)" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("stretch", "(stretch, all intervals by one factor: 1 server "),
+        ("floor", "(floor, the shortest intervals: 1 server "),
+        ("thin", "(thin, the least important pages: 1 server "),
+    ],
+)
+def test_the_rule_is_named_where_one_server_gives_way(frontier: Frontier, rule: str, said: str) -> None:
+    planning = planner(frontier, sockets=50)
+    planning._settings = replace(SETTINGS, when_infeasible=rule)
+    wish(frontier.server(SERVERS[0]).wishes, 1.0, 1.0)
+    frontier.commit(None)
+    assert said in str(planning.round())
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("stretch", r"\(stretch \d\.\d+, all intervals by one factor\)"),
+        ("floor", r"\(floor \d+ s, the shortest intervals\)"),
+        ("thin", r"\(thin \d\.\d+, the least important pages\)"),
+    ],
+)
+def test_the_rule_is_named_with_its_strength_where_all_give_way(
+    frontier: Frontier, rule: str, said: str
+) -> None:
+    planning = planner(frontier, sockets=6)
+    planning._settings = replace(SETTINGS, when_infeasible=rule)
+    assert re.search(said, str(planning.round()))
+
+
+def test_visits_that_became_dearer_are_not_called_a_rule(frontier: Frontier) -> None:
+    planning = planner(frontier, sockets=50)
+    wish(frontier.server(SERVERS[0]).wishes, 1.0, 1.0)
+    frontier.commit(None)
+    report = structs.replace(planning.round(), servers_priced=1)
+    assert report.how == "1 server 5.5 times less often, by price"
+    some = structs.replace(report, servers_revised=3)
+    assert some.how.endswith(": 3 servers up to 5.5 times less often, 1 of them by price")
 
 
 def test_a_round_is_due_when_its_time_has_come(frontier: Frontier) -> None:

@@ -17,7 +17,7 @@ import pytest
 from joro.archive.names import warcs
 from joro.archive.read import CAPTURES, Record, capture_in, readable
 from joro.robot import Robot
-from joro.robot.planner import PlanReport
+from joro.robot.planned import PlanReport
 from joro.schedule import change
 from joro.schedule.revisit import Revisiting
 from joro.simulator.freshness import Course, crawl

@@ -18,7 +18,7 @@ from joro.index.folding import marks
 from joro.index.segment import Reader, place
 from joro.robot.batches import BatchReport
 from joro.robot.batches import last_report as last_batch
-from joro.robot.planner import ON_TOP, PlanReport, combined, last_report
+from joro.robot.planned import ON_TOP, PlanReport, combined, last_report
 from joro.store.accounts import Coverage, coverage
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier

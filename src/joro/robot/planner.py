@@ -12,7 +12,7 @@ import logging
 import math
 from array import array
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import islice
 
 import msgspec
@@ -24,9 +24,11 @@ from joro.clock import Clock
 from joro.config import Refresh
 from joro.config.servers import servers_like
 from joro.robot.limits import NO_SURCHARGE, Limits
+from joro.robot.planned import PlanReport as PlanReport
+from joro.robot.planned import report_of
 from joro.robot.policy import Policy
 from joro.schedule import change, cycle, figures, late, prior
-from joro.schedule.feasible import NEUTRAL, Rule
+from joro.schedule.feasible import Rule
 from joro.schedule.plan import Plan, Round, Timing
 from joro.schedule.sockets import Order, Pool, Pools, least_share, priority
 from joro.store.frontier import Frontier
@@ -35,17 +37,8 @@ from joro.url import fingerprint, server_of
 
 log = logging.getLogger(__name__)
 
-#: What adds up over robots.
-_SUMMED = (
-    "servers", "sockets", "bound", "bound_after", "infeasible_servers", "infeasible_after", "missed",
-    "visits_per_day", "visits_per_day_after", "for_refresh", "for_discovery", "need", "need_after",
-    "servers_revised", "asked_per_day", "affordable_per_day",
-)  # fmt: skip
-
 #: Before the first page has a wish no server can give anything; no price fits a budget of nothing.
 LEAST_BUDGET_PER_S = 1e-12
-#: So much more than was asked for is told, and what may have asked for it.
-NOTABLY, ON_TOP = 1.1, "second visits, watched sources, cycles or most_interval_s"
 #: Pages looked at in a round, to learn what pages are like and what a visit must be worth.
 SAMPLE = 4_096
 #: Pages are looked at again after so much of the time until their visit, as long as prices move.
@@ -55,71 +48,6 @@ STEADY = 0.85
 #: Servers looked at in one go while other work waits.
 SLICE = 1_000
 _decode = msgspec.msgpack.Decoder(ServerRecord).decode
-
-
-class PlanReport(msgspec.Struct):
-    """One planning round, for people."""
-
-    time: float
-    servers: int
-    sockets: int
-    bound: int  # C, before anything was revised
-    bound_after: int
-    infeasible_servers: int
-    infeasible_after: int
-    missed: int  # visits since the round before
-    rule: str
-    strength: float  # 1: nothing was revised
-    visits_per_day: float  # wished
-    visits_per_day_after: float  # kept
-    for_refresh: int  # sockets
-    for_discovery: int
-    price: float
-    need: float = 0.0  # Σ min(e_i / I_i, 1), before and after
-    need_after: float = 0.0
-    servers_revised: int = 0  # that give way more than others, because they bear no more
-    most_revised: float = 1.0  # of the one hardest hit: how many times less often it is visited than wished
-    asked_per_day: float = 0.0  # visits_per_day, this robot's part; 0: as many as can be
-    affordable_per_day: float = 0.0  # that sockets, politeness and least_interval_s allow
-
-    @property
-    def is_revised(self) -> bool:
-        """Did intervals have to give way?"""
-        return self.visits_per_day_after < self.visits_per_day * (1 - 1e-9)
-
-    @property
-    def is_overdrawn(self) -> bool:
-        """Does the operator ask for more visits than there can be?"""
-        return self.servers > 0 and self.asked_per_day > self.affordable_per_day * (1 + 1e-9)
-
-    @property
-    def is_beyond(self) -> bool:
-        """Are there clearly more visits than the operator asks for? The budget binds none but the policy."""
-        return 0 < NOTABLY * self.asked_per_day < self.visits_per_day_after
-
-    @property
-    def how(self) -> str:
-        """By what intervals gave way."""
-        ways = [f"{self.rule} {self.strength:.3g}"] if self.strength > NEUTRAL[Rule(self.rule)] else []
-        if self.servers_revised:
-            some = "1 server" if self.servers_revised == 1 else f"{self.servers_revised:,} servers up to"
-            ways.append(f"{some} {self.most_revised:,.3g} times less often")
-        return " and ".join(ways) or self.rule
-
-    def __str__(self) -> str:
-        """One line."""
-        kept = "planned as wished" if self.missed or self.is_overdrawn else "kept as wished"
-        if self.is_revised:
-            kept = f"cut to {self.visits_per_day_after:,.0f} ({self.how})"
-        if self.is_overdrawn:
-            kept += f" ({self.asked_per_day:,.0f} are asked for, {self.affordable_per_day:,.0f} can be made)"
-        elif self.is_beyond:
-            kept += f" ({self.asked_per_day:,.0f} are asked for; {ON_TOP} take more)"
-        return (
-            f"plan: {self.visits_per_day:,.0f} visits a day to {self.servers:,} servers, {kept};"
-            f" they need {self.bound} of {self.sockets} sockets, {self.for_discovery} are left for discovery;"
-            f" {self.missed} visits missed, {self.infeasible_servers} servers cannot keep pace"
-        )
 
 
 class Planner:
@@ -302,7 +230,7 @@ class Planner:
         self._planned_at = self._clock.now()
         self._unrest.add(self._planned_at, self.policy.price, self.plan.revision.strength)
         self.report = structs.replace(
-            _report(self.plan, self._planned_at, self.sockets, self.policy.price),
+            report_of(self.plan, self._planned_at, self.sockets, self.policy.price),
             asked_per_day=self._settings.visits_per_day / self._share,
             affordable_per_day=86_400.0 * self._usable_per_s(walk.planning, affordable),
         )
@@ -465,31 +393,6 @@ class _Sayings:
         return self._sorted
 
 
-def _report(plan: Plan, time: float, sockets: int, price: float) -> PlanReport:
-    before, after = plan.revision.before, plan.revision.after
-    return PlanReport(
-        time, before.servers, sockets, before.bound, after.bound, before.infeasible_servers,
-        after.infeasible_servers, before.missed, plan.revision.rule.value, plan.revision.strength,
-        before.visits_per_day, after.visits_per_day, plan.pools.refresh + plan.pools.infeasible,
-        plan.pools.discovery, price, before.need + before.infeasible_need,
-        after.need + after.infeasible_need, len(plan.own.keys() | plan.priced.keys()), plan.most_revised,
-    )  # fmt: skip
-
-
 def is_missing(care: Upkeep) -> bool:
     """Was the page, or a part of it, not there when it was last asked for?"""
     return care.absences > 0 or care.torn or care.failures > 0
-
-
-def last_report(frontier: Frontier) -> PlanReport | None:
-    """What the last round of a share came to, as of its last commit; None before the first."""
-    packed = frontier.kept(figures.KEPT_AS).get(figures.KEPT_AS)
-    return msgspec.json.decode(packed, type=PlanReport) if packed else None
-
-
-def combined(reports: Sequence[PlanReport]) -> PlanReport:
-    """The plans of several robots as one: numbers add up, strength and price are those of the hardest hit."""
-    most = max(reports, key=lambda report: report.strength)
-    sums = {name: sum(getattr(report, name) for report in reports) for name in _SUMMED}
-    latest, hardest = max(report.time for report in reports), max(each.most_revised for each in reports)
-    return structs.replace(most, **sums, time=latest, most_revised=hardest)

@@ -40,9 +40,19 @@ class Rule(enum.StrEnum):
     FLOOR = "floor"  # no interval shorter than the strength, in seconds: only the fastest pages give way
     THIN = "thin"  # pages of less weight than the strength are visited less, in proportion to their weight
 
+    def told(self, strength: float) -> str:
+        """What gives way, for people, and how strongly, where it does everywhere."""
+        amount, words = _TOLD[self]
+        return f"{self}{amount.format(strength) if strength > NEUTRAL[self] else ''}, {words}"
+
 
 #: The strength that changes nothing.
 NEUTRAL = {Rule.STRETCH: 1.0, Rule.FLOOR: 0.0, Rule.THIN: 0.0}
+_TOLD = {
+    Rule.STRETCH: (" {:.3g}", "all intervals by one factor"),
+    Rule.FLOOR: (" {:,.0f} s", "the shortest intervals"),
+    Rule.THIN: (" {:.3g}", "the least important pages"),
+}
 #: A page without weight is visited next to never.
 _NO_WEIGHT = 1e-12
 
