@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from joro.cli import joro
 from joro.clock import FakeClock
-from joro.explainer import Standing, explain
+from joro.explainer.explainer import Standing, explain
 from joro.index.folding import Marks, marks
 from joro.index.query import Results, search
 from joro.index.segment import Reader, place

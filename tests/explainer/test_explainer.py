@@ -14,8 +14,21 @@ from joro.cli import joro
 from joro.clock import FakeClock
 from joro.config import from_tables
 from joro.config.declare import YEAR_S
-from joro.discover.watch import FRONT, watch
-from joro.explainer import Decision, Explanation, Hidden, Keeping, Standing, Step, duration, explain, moment
+from joro.discover.arrivals import Arrivals
+from joro.discover.watch import FRONT, INDEX, SITEMAP, Watched, watch
+from joro.explainer.explainer import (
+    Cycle,
+    Decision,
+    Explanation,
+    Hidden,
+    Keeping,
+    Source,
+    Standing,
+    Step,
+    duration,
+    explain,
+    moment,
+)
 from joro.indexer import index_new
 from joro.model import DAY_S, FEED, Outcome, Visit
 from joro.robot.sights import Sight, Sights
@@ -353,6 +366,58 @@ def test_what_joro_refresh_does_not_read_is_not_promised_of_it(
     found = explain(made, SEED, NOW)
     assert found.due_at == NOW + DAY_S
     assert ("joro refresh" not in found.due) is is_left_aside
+
+
+def watched_as(kind: str, readings: int) -> Watched:
+    """New pages appeared at every hour's reading."""
+    arrivals = Arrivals(float(readings), readings * 3_600.0)
+    return structs.replace(watch(kind, SEED, NOW), readings=readings, arrivals=arrivals)
+
+
+@pytest.mark.parametrize(
+    ("kind", "readings", "said"),
+    [
+        (FEED, 3, "It is a feed."),
+        (SITEMAP, 0, "It is to be read as a sitemap."),
+        (INDEX, 1, "It is an index of sitemaps."),
+        (FRONT, 30, "It is a front page, where new pages keep appearing."),
+    ],
+)
+def test_what_kind_of_source_a_page_is_is_told(
+    known: Collection, kind: str, readings: int, said: str
+) -> None:
+    frontier = Frontier(known.frontier / "0-of-1")
+    Sights(frontier.sources).keep(SEED, Sight(watched_as(kind, readings)))
+    frontier.commit(None)
+    frontier.close()
+    assert explain(known, SEED, NOW).source == Source(kind, readings)
+    assert said in CliRunner().invoke(joro, ["explain", "-C", str(known.path), SEED]).stdout
+    assert explain(known, LAST, NOW).source is None
+
+
+def test_a_front_page_on_trial_is_no_source(known: Collection) -> None:
+    frontier = Frontier(known.frontier / "0-of-1")
+    Sights(frontier.sources).keep(SEED, Sight(watched_as(FRONT, 1)))
+    frontier.commit(None)
+    frontier.close()
+    assert explain(known, SEED, NOW).source is None
+
+
+@pytest.mark.parametrize(
+    ("chosen", "languages"), [(["ja"], ("ja",)), (["de", "en"], ("en",)), (["de", "fr"], ()), ([], ())]
+)
+def test_the_cycle_of_a_page_s_server_is_told(
+    tmp_path: Path, chosen: list[str], languages: tuple[str, ...]
+) -> None:
+    made = collection(tmp_path, refresh={"languages": chosen, "cycle_days": 20})
+    frontier = Frontier(made.frontier / "0-of-1")
+    frontier.server(A).languages = {"ja": 1, "en-GB": 2, "fr": 0}
+    frontier.commit(None)
+    frontier.close()
+    assert explain(made, SEED, NOW).cycle == (Cycle(languages, 20) if languages else None)
+    said = f"It has pages in {', '.join(languages)} (refresh.languages): all its pages are wished at least"
+    out = CliRunner().invoke(joro, ["explain", "-C", str(made.path), SEED]).stdout
+    assert (f"{said} once in 20 days." in out) is bool(languages)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from joro.config import Refresh
-from joro.explainer import explain
+from joro.explainer.explainer import explain
 from joro.schedule.turns import Turns
 from joro.store.again import wait_again
 from joro.store.collection import Collection

@@ -13,7 +13,7 @@ from msgspec import structs
 from joro.coordinate.exchange import Exchange
 from joro.coordinate.post import Neighbours
 from joro.coordinate.share import Share
-from joro.explainer import explain
+from joro.explainer.explainer import explain
 from joro.model import Outcome
 from joro.robot.hearing import GIVEN_UP, promised
 from joro.robot.premises import Premises

@@ -11,8 +11,9 @@ import msgspec
 from joro.cli.options import collection_option
 from joro.clock import RealClock
 from joro.discover.seeds import with_scheme
-from joro.explainer import Explanation, LastVisit, duration, moment
-from joro.explainer import explain as explain_url
+from joro.discover.watch import WORDS
+from joro.explainer.explainer import Explanation, LastVisit, duration, moment
+from joro.explainer.explainer import explain as explain_url
 from joro.model import Outcome
 from joro.schedule.figures import ServerFigures
 from joro.store.collection import Collection
@@ -70,9 +71,15 @@ def _lines(found: Explanation, now: float) -> Iterator[str]:
     yield "\nNext"
     yield from _keeping(found)
     yield f"  It is {_due(found, now)}."
-    if found.server is not None:
+    if found.server is not None or found.cycle is not None:
         yield "\nIts server"
+    if found.server is not None:
         yield from _server(found.server)
+    if (cycle := found.cycle) is not None:
+        yield (
+            f"  It has pages in {', '.join(cycle.languages)} (refresh.languages): all its pages are wished"
+            f" at least once in {_days(cycle.days)}."
+        )
 
 
 def _server(server: ServerFigures) -> Iterator[str]:
@@ -92,7 +99,10 @@ def _server(server: ServerFigures) -> Iterator[str]:
 
 
 def _keeping(found: Explanation) -> Iterator[str]:
-    care = found.upkeep
+    care, source = found.upkeep, found.source
+    if source is not None:
+        what = "is" if source.readings else "is to be read as"
+        yield f"  It {what} {WORDS[source.kind]}."
     if found.change_interval_s is None or care is None:
         yield "  Its change interval is not estimated yet."
     else:
@@ -108,6 +118,10 @@ def _keeping(found: Explanation) -> Iterator[str]:
 
 def _last(visits: int) -> str:
     return "last visit" if visits == 1 else f"last {visits:,} visits"
+
+
+def _days(days: int) -> str:
+    return "1 day" if days == 1 else f"{days:,} days"
 
 
 def _number(visits: float) -> str:

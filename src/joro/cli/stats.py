@@ -13,7 +13,7 @@ import msgspec
 from joro.cli.options import collection_option
 from joro.cli.stats_servers import hardest, lines
 from joro.errors import CollectionError
-from joro.explainer import moment
+from joro.explainer.explainer import moment
 from joro.index.folding import marks
 from joro.index.segment import Reader, place
 from joro.robot.batches import BatchReport

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from joro.explainer import Portraits, duration
+from joro.explainer.explainer import duration
+from joro.explainer.portraits import Portraits
 from joro.fetch.politeness import Manners
 from joro.schedule.figures import ServerFigures
 from joro.store.collection import Collection

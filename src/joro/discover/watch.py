@@ -55,6 +55,13 @@ POLLING = {
     SITEMAP: Polling(least_s=3_600.0, most_s=7 * DAY_S),
     INDEX: Polling(least_s=3_600.0, most_s=7 * DAY_S),
 }
+#: What each kind is, for people.
+WORDS = {
+    FEED: "a feed",
+    FRONT: "a front page, where new pages keep appearing",
+    SITEMAP: "a sitemap",
+    INDEX: "an index of sitemaps",
+}
 UNTRIED = Trust()
 NO_HINTS = PollHints()
 UNKNOWN = Arrivals()

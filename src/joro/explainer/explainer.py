@@ -19,14 +19,13 @@ from msgspec.structs import replace
 from joro.archive.index import CaptureIndex
 from joro.archive.read import response_at
 from joro.archive.times import warc_date
-from joro.config import Config
-from joro.config.servers import servers_like
 from joro.coordinate.share import Share
+from joro.discover.news import is_hub
 from joro.discover.scope import Boundary
 from joro.discover.traps import WATCHED_FROM, Traps
 from joro.discover.wanted import Wanted
 from joro.discover.watch import Watched, is_source
-from joro.fetch import robotstxt
+from joro.explainer.portraits import Portraits, known_prior, rules_in
 from joro.fetch.guard import Guard
 from joro.fetch.pace import standing
 from joro.fetch.politeness import Manners, interval_s, promised_until, reasons
@@ -34,18 +33,15 @@ from joro.index.folding import entry_with_family
 from joro.index.segment import Reader, place
 from joro.model import Capture, Outcome, Page
 from joro.parse.missing import is_sent_home, target_of
-from joro.schedule import change, figures, prior
-from joro.schedule.feasible import NEUTRAL, Rule
-from joro.schedule.figures import ServerFigures, figures_of
-from joro.schedule.plan import Timing
-from joro.schedule.revisit import Revisiting
+from joro.schedule import change, cycle, prior
+from joro.schedule.figures import ServerFigures
 from joro.store.accounts import FAILED
 from joro.store.collection import Collection
 from joro.store.frontier import Frontier, Queued
 from joro.store.layout import share_count, shares
 from joro.store.orders import TAKEDOWN, OrderBook
 from joro.store.queue import URGENT
-from joro.store.records import UNHEARD, PageRecord, RobotsRecord, ServerRecord
+from joro.store.records import UNHEARD, PageRecord, ServerRecord
 from joro.url import fingerprint, host_of, is_address, server_of
 
 #: Longer chains cannot be: scope.hops is at most 255.
@@ -104,6 +100,22 @@ class Keeping:
 
 
 @dataclass(frozen=True)
+class Source:
+    """What a page is watched for, because it tells of others."""
+
+    kind: str  # feed, sitemap, index, front
+    readings: int  # so far
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """All pages of a server are visited in so many days, because it has some in these languages."""
+
+    languages: tuple[str, ...]  # those of `refresh.languages` that were found there
+    days: int
+
+
+@dataclass(frozen=True)
 class Standing:
     """How a page stands in search."""
 
@@ -141,6 +153,8 @@ class Explanation:
     due: str
     server: ServerFigures | None = None  # how its server's pages are kept fresh; None: none is
     hidden: tuple[Hidden, ...] = ()  # what `captures` leaves out
+    source: Source | None = None  # None: no page that is watched
+    cycle: Cycle | None = None  # of its server; None: it has none
 
     @property
     def refusal(self) -> Decision | None:
@@ -158,13 +172,6 @@ def explain(collection: Collection, url: str, now: float) -> Explanation:
         return _Inquiry(collection, frontiers, url, now).explanation()
 
 
-class _Way(msgspec.Struct):
-    """By what all servers gave way in the last planning round: a part of its report."""
-
-    rule: str = Rule.STRETCH.value
-    strength: float = NEUTRAL[Rule.STRETCH]
-
-
 class _Sight(msgspec.Struct, array_like=True):
     """What watching remembers of a page, as far as it is told."""
 
@@ -175,43 +182,6 @@ class _Sight(msgspec.Struct, array_like=True):
     announced: float = 0.0  # when it was last called changed
     redirects: int = 0
     deaf_until: float = 0.0  # what is called changed before is looked for then
-
-
-class Portraits:
-    """How the servers of one share are kept fresh, as of the last commit and planning round."""
-
-    def __init__(self, frontier: Frontier, config: Config, manners: Manners) -> None:
-        self._frontier = frontier
-        self._agent = config.identity.name
-        self._manners = manners
-        self._is_important = servers_like(config.refresh.important)
-        self._importance = float(config.refresh.importance)
-        refresh, packed = config.refresh, frontier.kept(figures.KEPT_AS).get(figures.KEPT_AS)
-        way = msgspec.json.decode(packed, type=_Way) if packed else _Way()
-        policy = Revisiting(
-            policy=refresh.policy,
-            theta=refresh.every_version_percent / 100,
-            shortest_s=refresh.least_interval_s,
-            longest_s=refresh.most_interval_s,
-        )
-        self._terms = figures.Terms(policy, Rule(way.rule), way.strength, _prior(frontier))
-
-    def of(self, server: str, record: ServerRecord) -> ServerFigures:
-        """One server."""
-        return figures_of(self._known(server, record), self._terms)
-
-    def trouble(self, server: str, record: ServerRecord) -> tuple[int, float]:
-        """Visits it missed, and what its pages wish of what it bears: at hand at once."""
-        return record.missed_lately, figures.utilisation(self._known(server, record))
-
-    def _known(self, server: str, record: ServerRecord) -> figures.Server:
-        robots = self._frontier.robots(server) if self._manners.of(server).robots_txt else None
-        delay = _rules(robots, self._agent).crawl_delay_s if robots else None
-        timing = Timing(record.download_s, record.longest_download_s)
-        minimum_s = self._manners.mean_s(server, record, delay)
-        weight = self._importance if self._is_important(server) else 1.0
-        known = record.wishes, timing, minimum_s, record.said, record.due, record.missed_lately, weight
-        return figures.Server(*known)
 
 
 class _Inquiry:
@@ -254,7 +224,20 @@ class _Inquiry:
             due=due,
             server=self._server_figures(),
             hidden=tuple(self._hidden()),
+            source=self._source(),
+            cycle=self._cycle(),
         )
+
+    def _source(self) -> Source | None:
+        watched = self._sight.watched
+        if watched is None or not (is_source(watched) or is_hub(watched)):
+            return None
+        return Source(watched.kind, watched.readings)
+
+    def _cycle(self) -> Cycle | None:
+        chosen, there = self._settings.refresh.languages, self._record.languages
+        languages = tuple(each for each in chosen if cycle.holds_any(there, [each]))
+        return Cycle(languages, self._settings.refresh.cycle_days) if languages else None
 
     def _hidden(self) -> Iterator[Hidden]:
         versions = CaptureIndex(self._collection.archive).versions(self._url)
@@ -294,7 +277,7 @@ class _Inquiry:
             return None
         history = change.unpack([care.history])
         others = np.maximum(np.array([self._record.said]) - prior.said(history), [0.0, -np.inf])
-        chances = change.posterior(history, _prior(self._home).expected(others))
+        chances = change.posterior(history, known_prior(self._home).expected(others))
         return 1.0 / float(change.rate_per_s(chances)[0])
 
     def _keeping(self) -> Keeping | None:
@@ -377,7 +360,7 @@ class _Inquiry:
             return Decision("robots.txt", None, "not read yet; it will be before the first visit")
         if self._is_refused:
             return Decision("robots.txt", None, "not asked for either, because of its address")
-        rules = _rules(self._robots, self._settings.identity.name)
+        rules = rules_in(self._robots, self._settings.identity.name)
         rule = rules.rule_for(self._url) or "no line speaks of this page"
         age_s = self._now - self._robots.time
         stale = ", to be read again before the next visit" if age_s > settings.robots_age_s else ""
@@ -416,7 +399,7 @@ class _Inquiry:
     def _politeness(self) -> Pause:
         settings, record = self._manners.of(self._server), self._record
         robots = self._robots if settings.robots_txt else None
-        delay = _rules(robots, self._settings.identity.name).crawl_delay_s if robots else None
+        delay = rules_in(robots, self._settings.identity.name).crawl_delay_s if robots else None
         pause = interval_s(settings, delay, standing(record.recent))
         return Pause(
             self._server,
@@ -467,16 +450,6 @@ class _Inquiry:
             return None, f"not visited when its turn comes: {refusal.rule} says no"
         first = f"{_pages(before)} of its server first" if before else "the next page of its server"
         return self._ready_at() + before * self._politeness().interval_s, first
-
-
-def _prior(frontier: Frontier | None) -> prior.Prior:
-    """What the robot last expected of pages of any server."""
-    packed = frontier.kept(prior.KEPT_AS).get(prior.KEPT_AS) if frontier is not None else None
-    return prior.unpacked(packed) if packed else prior.BROAD
-
-
-def _rules(record: RobotsRecord, agent: str) -> robotstxt.Robots:
-    return robotstxt.from_status(record.status, record.body, agent)
 
 
 def _links(hops: int) -> str:

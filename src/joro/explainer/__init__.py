@@ -1,0 +1,1 @@
+"""Why is this page in the collection, or why not, and what happens to it next?"""
