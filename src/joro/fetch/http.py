@@ -52,6 +52,8 @@ _OUTCOMES = {
 
 #: How we tell a breaker where to connect, and how it marks an answer as its own (docs/guides/breaker.md).
 _CONNECT_FIELD, _ANSWER_FIELD, _SIGN_FIELD = "Joro-Connect", "joro-breaker", "joro-sign"
+#: What an exchange says that the breaker refused; why, comes behind it.
+REFUSED = "breaker: refused; "
 #: When the breaker does not say how long, or nothing at all.
 _HELD_OFF_S = 60.0
 _BREAKER_WORDS = {

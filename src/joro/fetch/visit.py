@@ -8,6 +8,7 @@ Never: decides whether a visit is allowed now: that is `politeness`' and `robots
 from __future__ import annotations
 
 import functools
+import logging
 import math
 import re
 import resource
@@ -22,12 +23,14 @@ from joro.errors import ConfigError
 from joro.fetch.address import LOCK_FILES, AddressLimits, Hold
 from joro.fetch.guard import Guard
 from joro.fetch.guests import Guests
-from joro.fetch.http import Client, Exchange, Limits
+from joro.fetch.http import REFUSED, Client, Exchange, Limits
 from joro.fetch.resolver import Resolver
 from joro.fetch.robotstxt import SIZE_LIMIT_BYTES
 from joro.fetch.route import family_of, proxy_resolves, route_of
 from joro.model import Outcome, Page, Visit
 from joro.url import host_of, is_address, server_of
+
+log = logging.getLogger(__name__)
 
 #: Of a robots.txt so much is taken whatever `fetch.body_limit_bytes` says: what is read of one (RFC 9309,
 #: 2.5), and what chunks and encodings may add.
@@ -84,6 +87,9 @@ class Visitor:
         self._family = family_of(settings.bind_address)
         self._guard = Guard(settings.allow_addresses)
         route = route_of(settings)
+        self._between = route.between
+        self._held_off = ("", 0.0)  # why, and until when, if nobody was let through since
+        self._has_told_refusal = False
         self._resolver = Resolver(clock, nameservers=settings.nameservers, hosts=settings.hosts)
         self._client = Client(
             user_agent=user_agent,
@@ -97,6 +103,12 @@ class Visitor:
     def open_sockets(self) -> int:
         """Requests under way."""
         return self._client.open_transfers
+
+    @property
+    def word(self) -> str:
+        """For people: what keeps us from asking; nothing, when the last request was let through."""
+        reason, until = self._held_off
+        return f"held off by {self._between} ({reason})" if self._clock.now() < until else ""
 
     async def visit(
         self,
@@ -214,8 +226,23 @@ class Visitor:
         if exchange.hung_up:
             return Later(start, hung_up=True)
         if exchange.held_off_s:
-            return Later(self._clock.now() + exchange.held_off_s)
+            return Later(self._hold_off(exchange))
+        self._held_off = ("", 0.0)
         return self._report(page, start, exchange, address)
+
+    def _hold_off(self, exchange: Exchange) -> float:
+        """Until when: the breaker or proxy let nothing through."""
+        until = self._clock.now() + exchange.held_off_s
+        refused = exchange.detail.startswith(REFUSED)
+        self._held_off = (exchange.detail.removeprefix(REFUSED), until)
+        if refused and not self._has_told_refusal:  # that it is not there, `http` tells
+            self._has_told_refusal = True
+            log.warning(
+                "%s refuses requests, which wait (%s; more are not told here);"
+                " a longer politeness.interval_s asks for less, higher limits in [breaker] allow more",
+                self._between, self._held_off[0],
+            )  # fmt: skip
+        return until
 
     def _hold(
         self, limits: AddressLimits, server: str, address: str, now: float, pause_s: float, in_run: bool

@@ -454,7 +454,7 @@ class Robot:
         counts, mail = self.frontier.counts, self.neighbours
         pages = counts.found, counts.visited, counts.bytes, counts.outcomes
         now = self._visitor.open_sockets, self.is_idle, dict(mail.sent), dict(mail.read)
-        word = self._standing.word or mail.word
+        word = self._standing.word or mail.word or self._visitor.word
         return Report(self.visits, *pages, *now, revisits=self.revisits, word=word)
 
     def _is_over(self, under_way: int = 0) -> bool:
