@@ -57,7 +57,7 @@ def state_of(key: bytes, packed: bytes) -> Sight | Lookout:
     dates = [sight.announced, sight.deaf_until]
     if (watched := sight.watched) is not None:
         dates += [watched.due_at, watched.read_at, watched.looked_at]
-    if math.isnan(sum(dates)):  # no calendar can hold it
+    if any(map(math.isnan, dates)):  # no calendar can hold it
         raise ValueError("a date that is no number")
     return sight
 

@@ -120,7 +120,7 @@ def _numbers_in(record: ServerRecord) -> Iterable[float]:
 
 def _are_numbers(values: Iterable[float]) -> bool:
     """One "not a number" among dates is later than none and earlier than none: no calendar can hold it."""
-    return not math.isnan(sum(values))
+    return not any(map(math.isnan, values))
 
 
 class Movable(Frontier):
