@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 
 from joro.config import Config
-from joro.coordinate.exchange import Exchange
-from joro.coordinate.post import Neighbours
-from joro.coordinate.share import Share
-from joro.robot.premises import Premises, recount
+from joro.robot.premises import recount
 from joro.schedule import change, late
 from joro.schedule.prior import BROAD
 from joro.store.records import ServerRecord, Upkeep
-from tests.robot.test_watcher import DAY_S, SITE, Desk, closed, opened, runner
+from tests.robot.heir import heir_of
+from tests.robot.test_watcher import DAY_S, SITE, closed, opened, runner
 
 __all__ = ["runner"]
 
@@ -54,22 +52,9 @@ def test_pages_of_who_kept_nothing_fresh_are_kept_fresh_by_who_gets_them(
     desk.answer(f"{SITE}/", "<a href=/p1.html>x</a>")
     desk.answer(f"{SITE}/p1.html", "<p>one two three")
     state = {key: value for kind in (b"q", b"p", b"s") for key, value in desk.robot.frontier.scan(kind)}
-    inside: list[Premises] = []
-
-    def joined(premises: Premises) -> Neighbours:
-        inside.append(premises)
-        return Exchange(tmp_path / "exchange", Share(0, 1), premises.frontier)
-
-    async def another() -> Desk:
-        return Desk(tmp_path / "other", start=desk.clock.now(), joined=joined)
-
-    other = runner.run(another())
+    other = runner.run(heir_of(desk, tmp_path / "other"))
     other.robot._keeper.adopt()
-    if late:
-        inside[0].take_late(SITE, list(state.items()))
-    else:
-        inside[0].take_over(SITE, state, 0.0)
-    other.robot._commit()
+    other.inherit(SITE, state, late=late)
     other.robot.frontier.wake()
     wished = other.robot.frontier.server(SITE).wishes
     assert (other.waiting(), sum(count for count, _ in wished.values())) == ([], 2)

@@ -10,17 +10,15 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from joro.coordinate.exchange import Exchange
-from joro.coordinate.post import Neighbours
 from joro.coordinate.share import Share
 from joro.explainer.explainer import explain
 from joro.model import Outcome
 from joro.robot.hearing import GIVEN_UP, promised
-from joro.robot.premises import Premises
 from joro.store.calendar import entries_in
 from joro.store.collection import Collection
 from joro.store.layout import reshare, set_share_count
 from joro.url import fingerprint
+from tests.robot.heir import heir_of
 from tests.robot.test_watcher import (
     DAY_S,
     HOUR_S,
@@ -264,21 +262,8 @@ def test_a_page_that_is_to_be_looked_for_once_more_is_so_by_the_robot_that_gets_
     called_changed_too_soon(desk)
     frontier = desk.robot.frontier
     state = {key: value for kind in (b"q", b"p", b"s", b"f", b"d") for key, value in frontier.scan(kind)}
-    inside: list[Premises] = []
-
-    def joined(premises: Premises) -> Neighbours:
-        inside.append(premises)
-        return Exchange(tmp_path / "exchange", Share(0, 1), premises.frontier)
-
-    async def another() -> Desk:
-        return Desk(tmp_path / "other", start=desk.clock.now(), joined=joined)
-
-    other = runner.run(another())
-    if late:
-        inside[0].take_late(SITE, list(state.items()))
-    else:
-        inside[0].take_over(SITE, state, 0.0)
-    other.robot._commit()
+    other = runner.run(heir_of(desk, tmp_path / "other"))
+    other.inherit(SITE, state, late=late)
     other.robot.frontier.wake()
     pass_days(other, 8)
     assert PAGE not in other.waiting()
@@ -302,21 +287,8 @@ def test_what_another_robot_remembers_of_a_page_given_up_and_nobody_can_read_end
     frontier = desk.robot.frontier
     state = {key: value for kind in (b"q", b"p", b"s") for key, value in frontier.scan(kind)}
     junks = {key: junk for kind in (b"f", b"d") for key, _ in frontier.scan(kind)}
-    inside: list[Premises] = []
-
-    def joined(premises: Premises) -> Neighbours:
-        inside.append(premises)
-        return Exchange(tmp_path / "exchange", Share(0, 1), premises.frontier)
-
-    async def another() -> Desk:
-        return Desk(tmp_path / "other", start=desk.clock.now(), joined=joined)
-
-    other = runner.run(another())
-    if late:
-        inside[0].take_late(SITE, list((state | junks).items()))
-    else:
-        inside[0].take_over(SITE, state | junks, 0.0)
-    other.robot._commit()
+    other = runner.run(heir_of(desk, tmp_path / "other"))
+    other.inherit(SITE, state | junks, late=late)
     assert other.robot.frontier.visited(fingerprint(URL)) is not None
     assert f"{SITE}: {len(junks)} things that another robot told" in caplog.text
     runner.run(closed(other))
